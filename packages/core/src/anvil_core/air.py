@@ -1,0 +1,226 @@
+"""AIR: one compiled API contract, as frozen data.
+
+The generator makes it, the runtime executes from it, the catalog and the documents are views of it.
+Shapes follow the design's section 5; JSON Schemas inside are plain dictionaries of draft 2020-12.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+JsonSchema = dict[str, Any]
+Location = Literal["path", "query", "header", "cookie"]
+Risk = Literal["none", "low", "medium", "high", "financial", "destructive"]
+State = Literal["generated", "review_required", "approved", "blocked"]
+KeyMode = Literal["natural", "key_supported", "required", "none"]
+Retries = Literal["never", "safe", "always"]
+
+RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high", "financial", "destructive")
+
+
+class Frozen(BaseModel):
+    """A value: unknown fields are an error, and nothing changes after it was made."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Origin(Frozen):
+    """Where requests go, and nowhere else. ``host`` is in lower case; ``port`` is always explicit."""
+
+    scheme: Literal["http", "https"]
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """RFC 6454 form, without the scheme's own port."""
+        usual = {"http": 80, "https": 443}[self.scheme]
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + ("" if self.port == usual else f":{self.port}")
+
+
+class AuthScheme(Frozen):
+    """A security scheme of the document (OpenAPI 3.1, 4.8.27)."""
+
+    id: str
+    kind: Literal["api_key", "http", "oauth2", "openid", "mutual_tls", "unknown"]
+    name: str | None = None
+    location: Literal["query", "header", "cookie"] | None = None
+    scheme: str | None = None
+
+
+class Source(Frozen):
+    """The document: its dialect, its path as the project names it, and the digest of its bytes."""
+
+    kind: Literal["openapi-3.0", "openapi-3.1", "swagger-2.0"]
+    uri: str
+    sha256: str
+
+
+class Service(Frozen):
+    """The API. ``base_path`` starts with "/" and does not end with one; "" stands for the root."""
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=16)
+    version: str
+    title: str
+    description: str = ""
+    origin: Origin
+    base_path: str
+    auth: tuple[AuthScheme, ...] = ()
+    source: Source
+
+
+class SourceRef(Frozen):
+    """Where an operation stands in the document. ``line`` counts from 1."""
+
+    path: str
+    method: str
+    operation_id: str | None
+    pointer: str
+    line: int
+
+
+class Parameter(Frozen):
+    """One parameter that the caller gives: ``argument`` is its name in the tool, ``name`` on the wire."""
+
+    argument: str
+    name: str
+    location: Location
+    required: bool
+    style: Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
+    explode: bool
+    allow_reserved: bool = False
+    media_type: str | None = None
+    json_schema: JsonSchema
+
+
+class Constant(Frozen):
+    """A parameter with a single possible value: bound by the compiler, never asked of the caller."""
+
+    name: str
+    location: Location
+    value: str
+
+
+class Body(Frozen):
+    """The request body, given whole in one argument."""
+
+    argument: str
+    media_type: str
+    required: bool
+    json_schema: JsonSchema
+
+
+class Input(Frozen):
+    """What the document asks of a caller.
+
+    ``json_schema`` is the tool's schema without Anvil's own arguments: an object with one property
+    per parameter and one for the body, no combinator at its root, shared parts under ``$defs``.
+    """
+
+    parameters: tuple[Parameter, ...] = ()
+    constants: tuple[Constant, ...] = ()
+    body: Body | None = None
+    json_schema: JsonSchema
+
+
+class Output(Frozen):
+    """The success answer as the document describes it; both None where it describes none."""
+
+    media_type: str | None = None
+    json_schema: JsonSchema | None = None
+
+
+class Effect(Frozen):
+    """What a call does. ``reversible`` is None where nobody said; True only where someone did."""
+
+    kind: Literal["read", "mutation"]
+    action: str
+    risk: Risk
+    reversible: bool | None = None
+
+
+class KeyForm(Frozen):
+    """The form of an idempotency key; visible ASCII in any case, lengths in characters."""
+
+    format: Literal["token", "uuid"] = "token"
+    min_length: int = Field(default=1, ge=1)
+    max_length: int = Field(default=255, le=10_000)
+
+
+class Idempotency(Frozen):
+    """How a repeated call is told from a new one. ``key`` is the carrier's name on the wire."""
+
+    mode: KeyMode
+    carrier: Location | Literal["body"] | None = None
+    key: str | None = None
+    form: KeyForm | None = None
+
+
+class Confirmation(Frozen):
+    """Whether the caller must confirm, why, and whether only a person's approval will do."""
+
+    required: bool
+    reason: str = ""
+    human_approval: bool = False
+
+
+class Controls(Frozen):
+    """The names of Anvil's own arguments for this operation, free of collisions; None where not taken."""
+
+    confirm: str | None = None
+    idempotency_key: str | None = None
+    dry_run: str | None = None
+
+
+class Evidence(Frozen):
+    """What one value rests on."""
+
+    field: str
+    basis: Literal["document", "manifest", "guess"]
+    note: str
+    line: int | None = None
+
+
+class Pagination(Frozen):
+    """How the document pages its results: the query arguments that steer it."""
+
+    arguments: tuple[str, ...]
+
+
+class Operation(Frozen):
+    """One operation of the API, with its contract.
+
+    ``id`` is dotted (service.resource.action), ``name`` is the tool's name. ``auth`` is a list of
+    alternatives, each a list of scheme ids that are needed together; empty means none is declared.
+    """
+
+    id: str
+    name: str = Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$")
+    title: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    source: SourceRef
+    input: Input
+    output: Output = Output()
+    effect: Effect
+    idempotency: Idempotency
+    retries: Retries = "never"
+    confirmation: Confirmation
+    controls: Controls = Controls()
+    auth: tuple[tuple[str, ...], ...] = ()
+    pagination: Pagination | None = None
+    long_running: bool = False
+    state: State = "generated"
+    deprecated: bool = False
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Air(Frozen):
+    """A whole contract. Operations are sorted by name; ``preview`` is the preview tool's name, if served."""
+
+    anvil: Literal[1] = 1
+    service: Service
+    preview: str | None = None
+    operations: tuple[Operation, ...]
