@@ -1,0 +1,1 @@
+"""The part that runs in the container: standard library only."""

@@ -1,0 +1,112 @@
+"""Where a run takes place, and what a harness's module must offer. One module per harness fills it in."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anvil_lab.inside.records import Call, Refuser, Run, ServedTool
+    from anvil_lab.inside.terminal import Terminal
+
+FOREIGN = "foreign"
+PROMPT = "Do what the script says."
+SEARCH_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+TOOL_SERVER = Path(__file__).with_name("tool_server.py")
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folders and addresses of one run; `bundle` is the folder that is installed from."""
+
+    home: Path
+    project: Path
+    bundle: Path
+    scratch: Path
+    model: str
+    api: str
+    path: str = SEARCH_PATH
+
+    def environment(self) -> dict[str, str]:
+        """What every program of the run gets; nothing is inherited."""
+        return {
+            "HOME": str(self.home),
+            "PATH": self.path,
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "SHELL": "/bin/sh",
+            "ANVIL_BASE_URL": self.api,
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a harness's own output told, beside what the model and the API saw."""
+
+    version: str
+    servers: dict[str, str]
+    notices: list[str]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One call as the model's last request shows it."""
+
+    answered: bool
+    is_error: bool
+    text: str
+    extra: list[str]
+
+
+class Harness(Protocol):
+    """All that is particular to one harness."""
+
+    def settle(self, place: Place, run: Run) -> None:
+        """Write the home's and the project's settings: grant, hooks on or off."""
+
+    def replace_server(self, place: Place, tools: Sequence[ServedTool]) -> None:
+        """Start another server under the bundle's server name."""
+
+    def install(self, place: Place, run: Run) -> None:
+        """Install the bundle as a user would."""
+
+    def installed_at(self, place: Place) -> list[Path]:
+        """Every folder that may be read as the installed bundle."""
+
+    def tool_name(self, place: Place, call: Call) -> str: ...
+
+    def arguments(self, call: Call) -> dict[str, Any]: ...
+
+    def environment(self, place: Place) -> dict[str, str]: ...
+
+    def command(self, place: Place, run: Run) -> list[str]:
+        """The command line of an unattended run."""
+
+    def converse(self, terminal: Terminal, run: Run) -> list[str]:
+        """Answer the dialogs of an attended run as the person would; the screens that were seen."""
+
+    def report(self, output: str) -> Report: ...
+
+    def seen(self, requests: Sequence[dict[str, Any]], use_id: str) -> Seen: ...
+
+    def refused_by(self, seen: Seen) -> Refuser | None: ...
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")
+
+
+def tool_server(api: str, tools: Sequence[ServedTool]) -> list[str]:
+    """Command line of a server that offers these tools (see `tool_server.py`)."""
+    listing = [{"name": tool.name, "method": tool.method, "path": tool.path} for tool in tools]
+    return [sys.executable, "-I", str(TOOL_SERVER), api, json.dumps(listing)]
