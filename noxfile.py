@@ -1,0 +1,109 @@
+"""Everything that people and machines run: ``python3 bootstrap.py -s SESSION``, or ``nox -s SESSION``.
+
+Sessions with a harness's name are made from ``harness-images/pins.toml``: a new harness there is a new
+session here. ``nox --json -l`` feeds the matrix of the workflows.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+PACKAGES = ("core", "shims", "runtime", "generator", "lab")
+EXAMPLES = ("payments", "paypal-payments", "notion")
+GOLDEN = ("payments",)
+BUNDLES = ROOT / "dist" / "bundles"
+HARNESSES = tuple(tomllib.loads((ROOT / "harness-images" / "pins.toml").read_text(encoding="utf-8"))["harness"])
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["lint", "typecheck", "imports", "generate", "tests"]
+nox.options.error_on_external_run = True
+nox.options.reuse_venv = "yes"
+
+
+def install(session: nox.Session, *tools: str, packages: tuple[str, ...] = PACKAGES) -> None:
+    """The project's packages from this folder, and tools, all at the versions of constraints.txt."""
+    editable = [part for name in packages for part in ("-e", str(ROOT / "packages" / name))]
+    session.install("-c", str(ROOT / "constraints.txt"), *editable, *tools)
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Make the bundles of the examples in dist/bundles; with --check compare with tests/golden instead."""
+    install(session, packages=("core", "shims", "runtime", "generator"))
+    for name in EXAMPLES:
+        session.run("anvil", "compile", f"examples/{name}", "--out", str(BUNDLES / name))
+    if "--check" in session.posargs or "--update-golden" in session.posargs:
+        action = "check" if "--check" in session.posargs else "update"
+        for name in GOLDEN:
+            session.run("python", "tests/golden/golden.py", action, str(BUNDLES / name), f"tests/golden/{name}")
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Make the wheels and source archives of all packages in dist/wheels."""
+    session.install("-c", str(ROOT / "constraints.txt"), "build", "hatchling")
+    for name in PACKAGES:
+        out = str(ROOT / "dist" / "wheels")
+        session.run("python", "-m", "build", "--no-isolation", "--outdir", out, f"packages/{name}")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The tests that need no engine and no harness."""
+    install(session, "pytest", "pytest-httpserver", "hypothesis", "pytest-timeout")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, and the limits on the size of modules and templates."""
+    session.install("-c", str(ROOT / "constraints.txt"), "ruff")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("python", "tests/packaging/sizes.py")
+
+
+@nox.session
+def typecheck(session: nox.Session) -> None:
+    """mypy, strict, over all packages and the project's own scripts."""
+    install(session, "mypy", "pytest", "pytest-httpserver", "hypothesis", "types-PyYAML", "types-docker", "nox")
+    session.run("mypy", *(f"packages/{name}/src" for name in PACKAGES), "noxfile.py", "bootstrap.py")
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """Who may import whom (ARCHITECTURE.md)."""
+    install(session, "import-linter")
+    session.run("lint-imports")
+
+
+@nox.session
+def images(session: nox.Session) -> None:
+    """Build the harness images, or only say that they are current."""
+    install(session, packages=("core", "lab"))
+    session.run("python", "-m", "anvil_lab", "images", *session.posargs)
+
+
+@nox.session(name="hookcore", python=["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"], venv_backend="none")
+def hookcore(session: nox.Session) -> None:
+    """The hook and its core on another interpreter: ``nox -s hookcore-3.13``. Needs that interpreter."""
+    session.run(f"python{session.python}", "-I", "tests/unit/core/check_hookcore.py", external=True)
+
+
+def register_e2e(harness: str) -> None:
+    @nox.session(name=f"e2e-{harness}", tags=["e2e"])
+    def e2e(session: nox.Session) -> None:
+        install(session, "pytest", "pytest-timeout")
+        session.run("pytest", "tests/e2e", "--harness", harness, *session.posargs, env=dict(os.environ))
+
+    e2e.__doc__ = f"The real {harness} CLI in containers, against a scripted model."
+
+
+for _harness in HARNESSES:
+    register_e2e(_harness)

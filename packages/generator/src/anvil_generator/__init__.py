@@ -1,0 +1,1 @@
+"""The compiler: an API document and a reviewed manifest in, a bundle out."""

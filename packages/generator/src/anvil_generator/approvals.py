@@ -1,0 +1,151 @@
+"""``approvals.yaml``: what a person reviewed, by fingerprint, and the revision of the whole contract.
+
+An approval is for what was reviewed, not for a name: one whose fingerprint no longer matches puts the
+operation back to ``review_required`` (design section 5).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from anvil_core.air import Frozen
+from anvil_generator.files import write_file
+from anvil_generator.yamlfiles import YamlFile, read_yaml, validate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from anvil_core.air import JsonSchema, Operation, Service
+
+FILE_NAME = "approvals.yaml"
+FINGERPRINT_VERSION = 1
+PROSE = frozenset({"title", "description", "example", "examples", "$comment", "deprecated"})
+HEADING = "# Written by `anvil approve`. Each entry is for what was reviewed: look at its changes as at code.\n"
+
+
+class Approval(Frozen):
+    """One review. ``fingerprint`` and ``said`` are "1:" and a SHA-256 in hex; ``on`` is a date, year first.
+
+    ``fingerprint`` covers all that was reviewed; ``said`` only what the document and the manifest say,
+    so that a change of Anvil's own rules can be told from a change of the API.
+    """
+
+    fingerprint: str
+    said: str
+    by: str
+    on: str
+    note: str = ""
+
+
+class Revision(Frozen):
+    """How often the approved contract has changed, and the digest of the contract it was counted for."""
+
+    number: int = 0
+    contract_digest: str = ""
+
+
+class Approvals(Frozen):
+    """The file's content; ``operations`` is keyed by operation id."""
+
+    anvil: int = 1
+    revision: Revision = Revision()
+    operations: dict[str, Approval] = {}
+
+
+def read_approvals(path: Path, name: str | None = None) -> tuple[Approvals, YamlFile]:
+    """The approvals, none when there is no file. Raises Failed with positions for what is wrong in it."""
+    if not path.exists():
+        return Approvals(), YamlFile(name or path.name, {}, {})
+    file = read_yaml(path, name)
+    return validate(Approvals, file, "approvals_invalid"), file
+
+
+def write_approvals(path: Path, approvals: Approvals) -> None:
+    """Write the file, sorted, whole or not at all."""
+    data = approvals.model_dump()
+    data["operations"] = dict(sorted(data["operations"].items()))
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
+    write_file(path, (HEADING + text).encode())
+
+
+def fingerprint(operation: Operation, service: Service) -> str:
+    """Version and SHA-256 of all that a reviewer agrees to. Changing this list means a new version."""
+    return _mark(
+        {
+            **_document_part(operation, service),
+            "effect": operation.effect.kind,
+            "risk": operation.effect.risk,
+            "reversible": operation.effect.reversible,
+            "idempotency": operation.idempotency.model_dump(),
+            "confirmation": operation.confirmation.model_dump(),
+            "retries": operation.retries,
+        }
+    )
+
+
+def said_mark(operation: Operation, service: Service) -> str:
+    """Version and SHA-256 of what the document and the manifest say, without Anvil's own guesses."""
+    manifest = [one.model_dump() for one in operation.evidence if one.basis == "manifest"]
+    return _mark({**_document_part(operation, service), "manifest": manifest})
+
+
+def _document_part(operation: Operation, service: Service) -> dict[str, Any]:
+    schemes = {scheme.id: scheme.model_dump() for scheme in service.auth}
+    return {
+        "method": operation.source.method,
+        "path": operation.source.path,
+        "origin": str(service.origin),
+        "base_path": service.base_path,
+        "auth": [[schemes.get(name, name) for name in together] for together in operation.auth],
+        "input": without_prose(operation.input.json_schema),
+        "parameters": [one.model_dump(exclude={"json_schema"}) for one in operation.input.parameters],
+        "constants": [one.model_dump() for one in operation.input.constants],
+        "media_type": operation.input.body.media_type if operation.input.body else None,
+    }
+
+
+def _mark(reviewed: dict[str, Any]) -> str:
+    text = json.dumps(reviewed, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return f"{FINGERPRINT_VERSION}:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def without_prose(schema: JsonSchema) -> JsonSchema:
+    """The schema without the words that change nothing about what is accepted."""
+    return {key: _strip(value, inside_names=key in _NAMED) for key, value in schema.items() if key not in PROSE}
+
+
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
+_DATA = frozenset({"enum", "const", "default"})
+
+
+def _strip(value: Any, *, inside_names: bool = False) -> Any:
+    if isinstance(value, dict):
+        if inside_names:  # the keys here are names of the API's, not keywords: "title" may be one
+            return {key: _strip(item) for key, item in value.items()}
+        return {
+            key: item if key in _DATA else _strip(item, inside_names=key in _NAMED)
+            for key, item in value.items()
+            if key not in PROSE
+        }
+    if isinstance(value, list):
+        return [_strip(item) for item in value]
+    return value
+
+
+def with_states(
+    operations: tuple[Operation, ...], service: Service, approvals: Mapping[str, Approval]
+) -> tuple[Operation, ...]:
+    """The operations with their states: approved where the fingerprint of the review still matches."""
+    return tuple(_with_state(operation, service, approvals.get(operation.id)) for operation in operations)
+
+
+def _with_state(operation: Operation, service: Service, approval: Approval | None) -> Operation:
+    if operation.state == "blocked" or approval is None:
+        return operation
+    same = approval.fingerprint == fingerprint(operation, service)
+    return operation.model_copy(update={"state": "approved" if same else "review_required"})

@@ -1,0 +1,194 @@
+"""The plan of a bundle: each file copied, dumped or rendered, and nothing else (I9). Pure: no output here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from importlib import metadata, resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import anvil_core
+import anvil_runtime
+from anvil_core import catalog, tools
+from anvil_generator import harnesses
+from anvil_generator.report import report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anvil_core.air import Air, Operation
+    from anvil_generator.compiler import Compiled
+
+UNTAGGED = "other"
+
+
+@dataclass(frozen=True)
+class EmittedFile:
+    """One file of the bundle: its path there with "/", its bytes, and how it came to be."""
+
+    path: str
+    data: bytes
+    kind: Literal["copied", "dumped", "rendered"]
+
+
+def plan(compiled: Compiled, author: str | None = None) -> list[EmittedFile]:
+    """Every file of the bundle, sorted by path; the same input gives the same bytes (I8)."""
+    air = compiled.air
+    facts = {
+        "version": plugin_version(air.service.version, compiled.revision),
+        "description": f"{air.service.title}: approved operations only, with Anvil's safety contract",
+        "author": author or f"{air.service.title} API owner",
+    }
+    files = [
+        *_harness_files(compiled, facts),
+        *_server_files(),
+        *_skill_files(air),
+        *_readme(compiled, facts),
+        EmittedFile("air.json", dump_air(air), "dumped"),
+        EmittedFile("catalog.json", catalog.write(air, _prefixes(compiled)), "dumped"),
+        EmittedFile("report.json", _dump(report(compiled)), "dumped"),
+    ]
+    files.append(EmittedFile("bundle.json", _dump(_bundle_facts(compiled, facts, files)), "dumped"))
+    merged = {file.path: file for file in files}
+    if any(merged[file.path].data != file.data for file in files):
+        raise AssertionError("two different files for one path")
+    return [merged[path] for path in sorted(merged)]
+
+
+def plugin_version(api_version: str, revision: int) -> str:
+    """Semantic version of the plugin: the API's major and minor, then its patch and the revision.
+
+    A later revision of the same API version is always newer, by the third number alone, since
+    pre-release and build parts are not read alike by the harnesses.
+    """
+    numbers = [int(number) for number in re.findall(r"\d+", api_version)[:3]]
+    major, minor, patch = (*numbers, 0, 0, 0)[:3]
+    return f"{major}.{minor}.{patch * 1000 + revision}"
+
+
+def dump_air(air: Air) -> bytes:
+    """``air.json``: one JSON document with one operation per line, so that its changes can be read."""
+    data = air.model_dump(mode="json")
+    operations = [_compact(operation) for operation in data.pop("operations")]
+    head = _compact({**data, "operations": []}).removesuffix("]}")
+    return (head + "\n" + ",\n".join(operations) + ("\n" if operations else "") + "]}\n").encode("ascii")
+
+
+def _prefixes(compiled: Compiled) -> dict[str, list[str]]:
+    service_id = compiled.air.service.id
+    return {harness.id: [harness.names(service_id)["prefix"]] for harness in compiled.harnesses}
+
+
+def _harness_files(compiled: Compiled, facts: dict[str, str]) -> Iterator[EmittedFile]:
+    environment = harnesses.environment()
+    for harness in compiled.harnesses:
+        for path, data in harness.copies():
+            yield EmittedFile(path, data, "copied")
+        values = {
+            "service": compiled.air.service,
+            "bundle": facts,
+            "names": harness.names(compiled.air.service.id),
+            "contract": harness.contract,
+        }
+        for path, template in harness.templates():
+            yield EmittedFile(path, environment.from_string(template).render(values).encode(), "rendered")
+
+
+def _server_files() -> Iterator[EmittedFile]:
+    runtime = _package_folder(anvil_runtime)
+    yield EmittedFile("mcp/server.py", (runtime / "launcher.py").read_bytes(), "copied")
+    yield EmittedFile("mcp/requirements.lock", (runtime / "requirements.lock").read_bytes(), "copied")
+    yield EmittedFile("mcp/lib/hookcore.py", harnesses.core_source().read_bytes(), "copied")
+    for package in (anvil_core, anvil_runtime):
+        folder = _package_folder(package)
+        for file in sorted(folder.rglob("*.py")):
+            relative = file.relative_to(folder.parent).as_posix()
+            if relative != "anvil_runtime/launcher.py":
+                yield EmittedFile(f"mcp/lib/{relative}", file.read_bytes(), "copied")
+
+
+def _package_folder(package: Any) -> Path:
+    return Path(package.__file__).parent
+
+
+def _skill_files(air: Air) -> Iterator[EmittedFile]:
+    approved = [operation for operation in air.operations if operation.state == "approved"]
+    groups: dict[str, list[Operation]] = {}
+    for operation in approved:
+        groups.setdefault(_tag_file(operation), []).append(operation)
+    values = {
+        "service": air.service,
+        "preview": air.preview,
+        "groups": sorted(groups.items()),
+        "sentences": tools.contract_sentences,
+        "arguments": _arguments,
+        "one_line": one_line,
+    }
+    yield EmittedFile("skill/SKILL.md", _render("skill.md.j2", values), "rendered")
+    for tag, operations in sorted(groups.items()):
+        page = {**values, "tag": tag, "operations": operations}
+        yield EmittedFile(f"skill/reference/{tag}.md", _render("skill_reference.md.j2", page), "rendered")
+
+
+def _tag_file(operation: Operation) -> str:
+    tag = operation.tags[0] if operation.tags else UNTAGGED
+    return re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-") or UNTAGGED
+
+
+def _arguments(operation: Operation) -> list[tuple[str, bool, str]]:
+    """(name, required, description) of the tool's arguments, in the schema's order."""
+    schema = tools.input_schema(operation)
+    needed = set(schema.get("required", ()))
+    controls = operation.controls
+    needed |= {name for name in (controls.confirm,) if name}
+    if operation.idempotency.mode == "required" and controls.idempotency_key:
+        needed.add(controls.idempotency_key)
+    return [
+        (name, name in needed, one_line(str(part.get("description", "")) if isinstance(part, dict) else ""))
+        for name, part in schema["properties"].items()
+    ]
+
+
+def one_line(text: str, longest: int = 300) -> str:
+    """The text on one line, cut at a word where it is long: Markdown lists need that."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= longest else flat[:longest].rsplit(" ", 1)[0] + " ..."
+
+
+def _readme(compiled: Compiled, facts: dict[str, str]) -> Iterator[EmittedFile]:
+    values = {
+        "service": compiled.air.service,
+        "bundle": facts,
+        "harnesses": [(harness, harness.names(compiled.air.service.id)) for harness in compiled.harnesses],
+        "operations": compiled.air.operations,
+        "one_line": one_line,
+    }
+    yield EmittedFile("README.md", _render("bundle_readme.md.j2", values), "rendered")
+
+
+def _bundle_facts(compiled: Compiled, facts: dict[str, str], files: list[EmittedFile]) -> dict[str, Any]:
+    return {
+        "anvil": 1,
+        "compiler": metadata.version("anvil-generator"),
+        "service": compiled.air.service.id,
+        "version": facts["version"],
+        "revision": compiled.revision,
+        "harnesses": {harness.id: harness.verified.model_dump() for harness in compiled.harnesses},
+        "files": {file.path: hashlib.sha256(file.data).hexdigest() for file in sorted(files, key=lambda one: one.path)},
+    }
+
+
+def _render(template: str, values: dict[str, Any]) -> bytes:
+    text = (resources.files("anvil_generator") / "templates" / template).read_text(encoding="utf-8")
+    return harnesses.environment().from_string(text).render(values).encode()
+
+
+def _dump(data: dict[str, Any]) -> bytes:
+    return (json.dumps(data, indent=2, ensure_ascii=True) + "\n").encode("ascii")
+
+
+def _compact(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

@@ -1,0 +1,77 @@
+"""``anvil compile``: document and manifest in, bundle out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, get_args
+
+import typer
+
+from anvil_generator import manifest
+from anvil_generator.bundle import plan
+from anvil_generator.compiler import Compiled, compile_project
+from anvil_generator.errors import failure
+from anvil_generator.files import write_tree
+from anvil_generator.manifest import HumanApprovalPolicy
+from anvil_generator.manifest_edit import set_human_approval
+from anvil_generator.project import open_project
+from anvil_generator.report import report, summary
+
+MARKER = "bundle.json"
+
+
+def compile_command(
+    target: Annotated[Path, typer.Argument(help="A project folder, or an API document.", metavar="PROJECT|SPEC")],
+    out: Annotated[Path, typer.Option("--out", help="The bundle's folder; replaced when it holds a bundle.")],
+    manifest_path: Annotated[Path | None, typer.Option("--manifest", help="A manifest elsewhere.")] = None,
+    approvals_path: Annotated[Path | None, typer.Option("--approvals", help="Approvals elsewhere.")] = None,
+    service: Annotated[str | None, typer.Option("--service", help="The service id, at most 16 characters.")] = None,
+    human_approval: Annotated[
+        str | None, typer.Option("--human-approval", help="none, unsafe or all; written into anvil.yaml.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Compile a project or a document into a bundle."""
+    policy = _policy(human_approval)
+    project = open_project(target, manifest_path, approvals_path)
+    _refuse_foreign(out)
+    compiled = compile_project(project, service, policy)
+    files = plan(compiled, project.manifest.author)
+    write_tree(out, {file.path: file.data for file in files})
+    if policy and target.is_dir():
+        set_human_approval(manifest_path or target / manifest.FILE_NAME, policy)
+    if as_json:
+        print(json.dumps({"ok": True, "bundle": str(out), **report(compiled)}, indent=2))
+    else:
+        _tell(compiled, out, len(files))
+
+
+def _policy(value: str | None) -> HumanApprovalPolicy | None:
+    for policy in get_args(HumanApprovalPolicy):
+        if value == policy:
+            return policy  # type: ignore[no-any-return]
+    if value is None:
+        return None
+    raise failure("usage", "takes none, unsafe or all", "--human-approval", usage=True)
+
+
+def _refuse_foreign(out: Path) -> None:
+    """Replace only what a compile wrote: a folder with other content is the user's."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise failure("out_taken", "is there and is not a folder", str(out), usage=True)
+    if out.is_dir() and any(out.iterdir()) and not (out / MARKER).is_file():
+        raise failure("out_taken", f"holds other things and no {MARKER}; choose an empty folder", str(out), usage=True)
+
+
+def _tell(compiled: Compiled, out: Path, files: int) -> None:
+    for problem in compiled.problems:
+        print(problem, file=sys.stderr)
+    print(summary(compiled))
+    for one in compiled.contracted:
+        if one.loosened:
+            print(f"loosened: {one.operation.id}: {'; '.join(one.loosened)} (because: {one.because})")
+    if not compiled.revision_recorded:
+        print(f"revision {compiled.revision}: this contract is not the one recorded in approvals.yaml")
+    print(f"wrote {files} files to {out}")

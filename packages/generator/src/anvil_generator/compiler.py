@@ -1,0 +1,229 @@
+"""Document and manifest to AIR: find, name, contract, apply approvals, account for everything."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anvil_core import catalog, names
+from anvil_core.air import Air, Service
+from anvil_core.problems import Position, Problem
+from anvil_generator import harnesses
+from anvil_generator.approvals import with_states
+from anvil_generator.contract import contract
+from anvil_generator.errors import Failed, failure
+from anvil_generator.sources import origin, read
+
+if TYPE_CHECKING:
+    from anvil_core.air import Operation, Origin
+    from anvil_generator.contract import Contracted
+    from anvil_generator.harnesses import Harness
+    from anvil_generator.manifest import HumanApprovalPolicy, ManifestOperation
+    from anvil_generator.project import Project
+    from anvil_generator.sources import Document, FoundOperation
+
+SERVICE_ID_LENGTH = 16
+NO_APPROVAL = "no operation is approved yet: review them with `anvil inspect`, then `anvil approve`"
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A contract and all that is told about how it came to be. ``revision`` counts approved contracts."""
+
+    air: Air
+    document: Document
+    contracted: tuple[Contracted, ...]
+    harnesses: tuple[Harness, ...]
+    problems: tuple[Problem, ...]
+    revision: int
+    revision_recorded: bool
+
+    @property
+    def total(self) -> int:
+        """Operations in the source: compiled, withheld and failed ones."""
+        found = self.document
+        return len(found.operations) + len(found.withheld) + len(found.failed)
+
+
+def compile_project(
+    project: Project, service_id: str | None = None, human_approval: HumanApprovalPolicy | None = None
+) -> Compiled:
+    """Compile. Raises Failed with every error there is; warnings are in ``problems``."""
+    document = read(project.document)
+    errors = [problem for problem in document.problems if problem.severity == "error"]
+    if errors:
+        raise Failed(errors)
+    chosen = _harnesses(project)
+    service = _service(project, document, service_id)
+    said = _manifest_operations(project, document)
+    policy = human_approval or project.manifest.human_approval
+    tool_names = _tool_names(document, said, service.id, project)
+    contracted = tuple(
+        contract(found, tool_names[key(found)], service.id, said.get(key(found)), _said_at(project, found), policy)
+        for found in document.operations
+    )
+    problems = [problem for one in contracted for problem in one.problems]
+    if problems:
+        raise Failed(problems)
+    operations = with_states(tuple(one.operation for one in contracted), service, project.approvals.operations)
+    operations = tuple(sorted(operations, key=lambda operation: operation.name))
+    _check_ids(operations, document)
+    approved = [operation for operation in operations if operation.state == "approved"]
+    previewed = any(operation.effect.kind == "mutation" for operation in approved)
+    air = Air(service=service, preview=names.RESERVED if previewed else None, operations=operations)
+    revision, recorded = _revision(air, project)
+    warnings = [*document.problems, *_warnings(project, operations, approved)]
+    return Compiled(air, document, contracted, chosen, tuple(warnings), revision, recorded)
+
+
+def key(found: FoundOperation) -> str:
+    """What identifies an operation in any document: method and path."""
+    return f"{found.source.method.upper()} {found.source.path}"
+
+
+def _harnesses(project: Project) -> tuple[Harness, ...]:
+    known = {harness.id: harness for harness in harnesses.known()}
+    wanted = project.manifest.harnesses
+    for index, name in enumerate(wanted):
+        if name not in known:
+            at = project.manifest_file.position("harnesses", index)
+            message = f'no harness "{name}" is known; there are: {", ".join(known)}'
+            raise failure("unknown_harness", message, at.file, at.line)
+    return tuple(known[name] for name in sorted(set(wanted)))
+
+
+def _service(project: Project, document: Document, service_id: str | None) -> Service:
+    identifier = service_id or project.manifest.service or _slug(document.title)
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", identifier) or len(identifier) > SERVICE_ID_LENGTH:
+        message = f'"{identifier}" is no service id of at most {SERVICE_ID_LENGTH} characters; give one with --service'
+        raise failure("service_id", message, document.uri)
+    address, base_path = _origin(project, document)
+    return Service(
+        id=identifier,
+        version=document.version,
+        title=document.title,
+        description=project.manifest.description or document.description,
+        origin=address,
+        base_path=base_path,
+        auth=document.auth,
+        source={"kind": document.kind, "uri": document.uri, "sha256": document.sha256},
+    )
+
+
+def _origin(project: Project, document: Document) -> tuple[Origin, str]:
+    if project.manifest.server is not None:
+        at = project.manifest_file.position("server")
+        try:
+            return origin(project.manifest.server)
+        except ValueError as error:
+            raise failure("server_invalid", str(error), at.file, at.line) from None
+    for server in document.servers:
+        if server.origin is not None:
+            return server.origin, server.base_path
+    message = "the document names no server with an absolute address; say it in anvil.yaml as server: https://..."
+    raise failure("no_server", message, document.uri)
+
+
+def _manifest_operations(project: Project, document: Document) -> dict[str, ManifestOperation]:
+    """The manifest's entries by method and path. Raises Failed for one that names no operation."""
+    by_name = {key(found): key(found) for found in document.operations}
+    by_name |= {found.source.operation_id: key(found) for found in document.operations if found.source.operation_id}
+    said, problems = {}, []
+    for name, entry in project.manifest.operations.items():
+        if name in by_name:
+            said[by_name[name]] = entry
+            continue
+        known = sorted(by_name)
+        near = next((one for one in known if one.lower() == name.lower()), known[0] if known else "none")
+        problems.append(
+            Problem(
+                severity="error",
+                code="unknown_operation",
+                message=f'the document has no operation "{name}"; name one by operationId or METHOD /path, such as "{near}"',
+                position=project.manifest_file.position("operations", name),
+            )
+        )
+    if problems:
+        raise Failed(problems)
+    return said
+
+
+def _said_at(project: Project, found: FoundOperation) -> Position:
+    for name in (found.source.operation_id, key(found)):
+        if name and name in project.manifest.operations:
+            return project.manifest_file.position("operations", name)
+    return Position(file=project.document.name, line=found.source.line)
+
+
+def _tool_names(
+    document: Document, said: dict[str, ManifestOperation], service_id: str, project: Project
+) -> dict[str, str]:
+    limit = names.room(harnesses.longest_prefixes(service_id).values())
+    wanted = {}
+    for found in document.operations:
+        given = said[key(found)].name if key(found) in said else None
+        named = names.snake(found.source.operation_id or "")
+        wanted[key(found)] = given or named or names.from_method_and_path(found.source.method, found.source.path)
+    final = names.assign(wanted, limit)
+    for found in document.operations:
+        given = said[key(found)].name if key(found) in said else None
+        if given and final[key(found)] != given:
+            at = _said_at(project, found)
+            message = f'the name "{given}" is taken, reserved or longer than {limit} characters'
+            raise failure("name_unusable", message, at.file, at.line)
+    return final
+
+
+def _check_ids(operations: tuple[Operation, ...], document: Document) -> None:
+    twice = [one for one, times in Counter(operation.id for operation in operations).items() if times > 1]
+    if twice:
+        raise failure("operation_ids", f"two operations would have the id {twice[0]}", document.uri)
+
+
+def _revision(air: Air, project: Project) -> tuple[int, bool]:
+    digest = catalog.contract_digest(catalog.lines(air))
+    recorded = project.approvals.revision
+    if recorded.contract_digest == digest:
+        return recorded.number, True
+    return recorded.number + 1, False
+
+
+def _warnings(project: Project, operations: tuple[Operation, ...], approved: list[Operation]) -> list[Problem]:
+    known = {operation.id: operation for operation in operations}
+    found = []
+    for identifier in project.approvals.operations:
+        operation = known.get(identifier)
+        if operation is not None and operation.state == "approved":
+            continue
+        at = project.approvals_file.position("operations", identifier)
+        if operation is None:
+            text = "is no longer in the document"
+        elif operation.state == "blocked":
+            text = "is blocked in the manifest, so its approval has no effect"
+        else:
+            text = "was changed since it was reviewed: review it and run `anvil approve` again"
+        found.append(Problem(severity="warning", code="approval_stale", message=f"{identifier} {text}", position=at))
+    if not approved:
+        position = Position(file=project.approvals_file.name)
+        found.append(Problem(severity="warning", code="nothing_approved", message=NO_APPROVAL, position=position))
+    return found
+
+
+def _slug(title: str) -> str:
+    return "-".join(names.words(title))[:SERVICE_ID_LENGTH].strip("-") or "api"
+
+
+def describe(operation: Operation) -> dict[str, Any]:
+    """One operation for reports: what it is called and where it stands."""
+    source = operation.source
+    return {
+        "id": operation.id,
+        "tool": operation.name,
+        "state": operation.state,
+        "method": source.method.upper(),
+        "path": source.path,
+        "operation_id": source.operation_id,
+        "line": source.line,
+    }

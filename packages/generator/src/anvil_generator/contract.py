@@ -1,0 +1,247 @@
+"""From what was found and guessed to the contract: the manifest's word, the floor, and the approvals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anvil_core.air import (
+    RISKS,
+    Confirmation,
+    Controls,
+    Evidence,
+    Input,
+    KeyForm,
+    Operation,
+    Pagination,
+)
+from anvil_core.problems import Position, Problem
+from anvil_generator.inference import REASONS, infer, key_form, needed_confirmation
+from anvil_generator.manifest import ManifestOperation
+from anvil_generator.sources import assemble
+
+if TYPE_CHECKING:
+    from anvil_core.air import Effect, Idempotency, Parameter
+    from anvil_generator.inference import Inferred
+    from anvil_generator.manifest import HumanApprovalPolicy
+    from anvil_generator.sources import FoundOperation
+
+FLOOR = frozenset({"financial", "destructive"})
+PAGING = frozenset({"cursor", "limit", "offset", "page", "page_size", "pagesize", "per_page", "start_cursor"})
+NOTHING_SAID = ManifestOperation()
+
+
+@dataclass
+class Draft:
+    """An operation while the manifest is laid over it; ``loosened`` tells what became less guarded."""
+
+    effect: Effect
+    idempotency: Idempotency
+    confirmation: Confirmation
+    key_parameter: Parameter | None
+    evidence: list[Evidence]
+    loosened: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Contracted:
+    """One operation with its contract, what was loosened in it, and what is wrong with its manifest entry."""
+
+    operation: Operation
+    loosened: tuple[str, ...]
+    because: str | None
+    problems: tuple[Problem, ...]
+
+
+def contract(
+    found: FoundOperation,
+    name: str,
+    service_id: str,
+    said: ManifestOperation | None,
+    position: Position,
+    policy: HumanApprovalPolicy,
+) -> Contracted:
+    """The operation as the contract has it, before approvals: state generated, review_required or blocked."""
+    said = said or NOTHING_SAID
+    inferred = infer(found)
+    draft = Draft(
+        effect=inferred.effect,
+        idempotency=inferred.idempotency,
+        confirmation=needed_confirmation(inferred.effect, inferred.idempotency),
+        key_parameter=inferred.key_parameter,
+        evidence=list(inferred.evidence),
+    )
+    _lay_effect(draft, said)
+    _lay_idempotency(draft, found, said)
+    _lay_confirmation(draft, inferred, said)
+    _lay_policy(draft, said, policy)
+    _check_carrier(draft, found)
+    if said.retries == "always" and draft.idempotency.mode == "none":
+        draft.loosened.append("retries: never -> always, though a repeat is not told from a new call")
+    if draft.loosened and said.loosen is None:
+        draft.problems += [f'{what}: this lowers a guard; add loosen: {{because: "..."}}' for what in draft.loosened]
+    problems = tuple(
+        Problem(severity="error", code="manifest_refused", message=text, position=position, operation=name)
+        for text in draft.problems
+    )
+    operation = _operation(found, name, service_id, said, draft, inferred)
+    because = said.loosen.because if said.loosen else None
+    return Contracted(operation, tuple(draft.loosened), because, problems)
+
+
+def _lay_effect(draft: Draft, said: ManifestOperation) -> None:
+    effect = draft.effect
+    changes: dict[str, object] = {}
+    if said.effect is not None and said.effect != effect.kind:
+        changes["kind"] = said.effect
+        if said.effect == "read":
+            draft.loosened.append("effect: mutation -> read")
+            changes.update(risk="none", reversible=None)
+        elif said.risk is None:
+            changes["risk"] = "low"
+    if said.risk is not None and said.risk != effect.risk:
+        changes["risk"] = said.risk
+        if RISKS.index(said.risk) < RISKS.index(effect.risk):
+            draft.loosened.append(f"risk: {effect.risk} -> {said.risk}")
+    if said.reversible is not None and said.reversible != effect.reversible:
+        changes["reversible"] = said.reversible
+        if said.reversible:
+            was = "irreversible" if effect.reversible is False else "unknown"
+            draft.loosened.append(f"reversible: {was} -> reversible")
+    if changes:
+        draft.effect = effect.model_copy(update=changes)
+        draft.evidence += [_by_manifest(f"effect.{key}", str(value)) for key, value in changes.items()]
+    if draft.effect.kind == "read" and draft.effect.risk != "none":
+        draft.problems.append("risk: a read has none")
+
+
+def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperation) -> None:
+    if said.effect is not None and said.effect != "read" and draft.idempotency.mode == "natural" and found.source.method == "get":
+        draft.idempotency = draft.idempotency.model_copy(update={"mode": "none"})
+    if said.idempotency is None:
+        return
+    order = ("none", "natural", "key_supported", "required")
+    was, now = draft.idempotency, said.idempotency
+    if order.index(now.mode) < order.index(was.mode) or (now.mode == "natural" and was.mode == "none"):
+        draft.loosened.append(f"idempotency: {was.mode} -> {now.mode}")
+    carrier, key = now.carrier or was.carrier, now.key or was.key
+    takes_key = now.mode in ("required", "key_supported")
+    if takes_key and not (carrier and key):
+        draft.problems.append("idempotency: say the key's carrier (header, query, body or path) and its name on the wire")
+    parameter = next((one for one in found.parameters if (one.name, one.location) == (key, carrier)), None)
+    declared = key_form(parameter.json_schema) if parameter else was.form
+    draft.key_parameter = parameter if takes_key else None
+    form = (now.form or declared or KeyForm()) if takes_key else None
+    draft.idempotency = was.model_copy(
+        update={"mode": now.mode, "carrier": carrier if takes_key else None, "key": key if takes_key else None, "form": form}
+    )
+    draft.evidence.append(_by_manifest("idempotency", now.mode))
+
+
+def _lay_confirmation(draft: Draft, inferred: Inferred, said: ManifestOperation) -> None:
+    floor = inferred.effect.kind == "mutation" and inferred.effect.risk in FLOOR
+    before = needed_confirmation(inferred.effect, inferred.idempotency)
+    draft.confirmation = needed_confirmation(draft.effect, draft.idempotency)
+    if floor and not draft.confirmation.required and draft.effect.kind == "mutation":
+        draft.confirmation = before
+    word = said.confirmation
+    if word is None:
+        return
+    required = draft.confirmation.required if word.required is None else word.required
+    if draft.confirmation.required and not required:
+        draft.loosened.append("confirmation: required -> not required")
+        if floor:
+            draft.problems.append(f"confirmation: a {inferred.effect.risk} operation keeps its confirmation")
+    human = bool(word.human_approval)
+    if human and draft.effect.kind == "read":
+        draft.problems.append("confirmation.human_approval: only a mutation can need a person's approval")
+    reason = word.reason or draft.confirmation.reason or REASONS["repeat"]
+    required = required or human
+    draft.confirmation = Confirmation(required=required, reason=reason if required else "", human_approval=human)
+    draft.evidence.append(_by_manifest("confirmation", "required" if required else "not required"))
+
+
+def _lay_policy(draft: Draft, said: ManifestOperation, policy: HumanApprovalPolicy) -> None:
+    """The service's policy touches only what needs a confirmation and has no value of its own."""
+    explicit = said.confirmation is not None and said.confirmation.human_approval is not None
+    if explicit or not draft.confirmation.required or policy == "none":
+        return
+    effect = draft.effect
+    unsafe = effect.reversible is False or effect.risk in ("high", "financial", "destructive")
+    if policy == "all" or unsafe:
+        draft.confirmation = draft.confirmation.model_copy(update={"human_approval": True})
+        draft.evidence.append(_by_manifest("confirmation.human_approval", f"human_approval: {policy}"))
+
+
+def _check_carrier(draft: Draft, found: FoundOperation) -> None:
+    idempotency = draft.idempotency
+    if idempotency.carrier == "path" and draft.key_parameter is None:
+        draft.problems.append(f'idempotency: the path has no parameter "{idempotency.key}"')
+    if idempotency.carrier == "body" and (found.body is None or "json" not in found.body.media_type):
+        draft.problems.append("idempotency: a key in the body needs a JSON body")
+
+
+def _operation(
+    found: FoundOperation, name: str, service_id: str, said: ManifestOperation, draft: Draft, inferred: Inferred
+) -> Operation:
+    parameters = tuple(one for one in found.parameters if one is not draft.key_parameter)
+    shape = assemble(parameters, found.body, found.definitions)
+    state = "blocked" if said.state == "blocked" else "generated" if inferred.certain or said.effect else "review_required"
+    return Operation(
+        id=operation_id(service_id, found, name),
+        name=name,
+        title=found.source.operation_id or f"{found.source.method.upper()} {found.source.path}",
+        description="\n\n".join(part for part in (found.summary, found.description) if part),
+        tags=found.tags,
+        source=found.source,
+        input=Input(parameters=parameters, constants=found.constants, body=found.body, json_schema=shape),
+        output=found.output,
+        effect=draft.effect,
+        idempotency=draft.idempotency,
+        retries=said.retries or ("safe" if draft.idempotency.mode != "none" else "never"),
+        confirmation=draft.confirmation,
+        controls=_controls(draft, set(shape["properties"])),
+        auth=found.auth,
+        pagination=_pagination(parameters),
+        long_running="202" in found.statuses,
+        state=state,
+        deprecated=found.deprecated,
+        evidence=tuple(draft.evidence),
+    )
+
+
+def operation_id(service_id: str, found: FoundOperation, name: str) -> str:
+    """service.resource.action. The resource is the first tag, or the first fixed part of the path."""
+    fixed = [part for part in found.source.path.split("/") if part and "{" not in part]
+    resource = (found.tags[0] if found.tags else "") or (fixed[0] if fixed else "root")
+    clean = "_".join("".join(c if c.isascii() and c.isalnum() else " " for c in resource.lower()).split()) or "root"
+    return f"{service_id}.{clean}.{name.removeprefix(clean + '_')}"
+
+
+def _controls(draft: Draft, taken: set[str]) -> Controls:
+    """Names of Anvil's own arguments, moved aside where the API has one of the same name."""
+    human = draft.confirmation.human_approval
+    keyed = draft.idempotency.mode in ("required", "key_supported")
+    mutation = draft.effect.kind == "mutation"
+    return Controls(
+        confirm=_free("confirm", taken) if draft.confirmation.required and not human else None,
+        idempotency_key=_free("idempotency_key", taken) if keyed else None,
+        dry_run=_free("dry_run", taken) if mutation and not human else None,
+    )
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name = f"anvil_{name}"
+    return name
+
+
+def _pagination(parameters: tuple[Parameter, ...]) -> Pagination | None:
+    arguments = tuple(one.argument for one in parameters if one.location == "query" and one.name.lower() in PAGING)
+    return Pagination(arguments=arguments) if arguments else None
+
+
+def _by_manifest(name: str, value: str) -> Evidence:
+    return Evidence(field=name, basis="manifest", note=value)
+

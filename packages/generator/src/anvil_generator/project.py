@@ -1,0 +1,62 @@
+"""A project folder: ``anvil.yaml``, the document it names, and ``approvals.yaml``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anvil_generator import approvals, manifest
+from anvil_generator.errors import failure
+from anvil_generator.yamlfiles import YamlFile
+
+if TYPE_CHECKING:
+    from anvil_generator.approvals import Approvals
+    from anvil_generator.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a compile starts from; paths as the user can find them again."""
+
+    manifest: Manifest
+    manifest_file: YamlFile
+    document: Path
+    approvals: Approvals
+    approvals_file: YamlFile
+    approvals_path: Path | None
+
+
+def open_project(target: Path, manifest_path: Path | None = None, approvals_path: Path | None = None) -> Project:
+    """Open a project folder or a bare document. Raises Failed for anything that cannot be read.
+
+    A bare document has no manifest unless one is given: nothing in it is approved.
+    """
+    if not target.exists():
+        raise failure("no_such_file", "there is no such file or folder", str(target), usage=True)
+    if target.is_dir():
+        return _open_folder(target, manifest_path or target / manifest.FILE_NAME, approvals_path)
+    if manifest_path is None:
+        said, file = manifest.Manifest(document=target.name), YamlFile(target.name, {}, {})
+    else:
+        said, file = manifest.read_manifest(manifest_path, str(manifest_path))
+    reviewed, reviewed_file = (
+        approvals.read_approvals(approvals_path, str(approvals_path))
+        if approvals_path
+        else (approvals.Approvals(), YamlFile("approvals.yaml", {}, {}))
+    )
+    return Project(said, file, target, reviewed, reviewed_file, approvals_path)
+
+
+def _open_folder(folder: Path, manifest_path: Path, approvals_path: Path | None) -> Project:
+    if not manifest_path.exists():
+        message = f"this folder has no {manifest.FILE_NAME}; write one, or compile the document itself"
+        raise failure("no_manifest", message, str(folder), usage=True)
+    said, file = manifest.read_manifest(manifest_path, str(manifest_path))
+    document = folder / said.document
+    if not document.is_file():
+        position = file.position("document")
+        raise failure("no_document", f"the document {said.document} is not there", position.file, position.line)
+    path = approvals_path or folder / approvals.FILE_NAME
+    reviewed, reviewed_file = approvals.read_approvals(path, str(path))
+    return Project(said, file, document, reviewed, reviewed_file, path)

@@ -1,0 +1,66 @@
+"""``report.json``: every operation of the source accounted for, and what was loosened (I6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anvil_generator.compiler import describe
+
+if TYPE_CHECKING:
+    from anvil_core.air import SourceRef
+    from anvil_generator.compiler import Compiled
+
+
+def report(compiled: Compiled) -> dict[str, Any]:
+    """The report as plain data, in a fixed order."""
+    document = compiled.document
+    by_id = {one.operation.id: one for one in compiled.contracted}
+    made = {
+        "anvil": 1,
+        "document": {"uri": document.uri, "kind": document.kind, "sha256": document.sha256},
+        "accounting": {
+            "compiled": [describe(operation) for operation in compiled.air.operations],
+            "withheld": [
+                {**_place(one.source), "reason": one.reason, "detail": one.detail}
+                for one in sorted(document.withheld, key=lambda one: (one.source.line, one.source.method))
+            ],
+            "failed": [
+                {**_place(one.source), "problem": str(one.problem)}
+                for one in sorted(document.failed, key=lambda one: (one.source.line, one.source.method))
+            ],
+        },
+        "loosened": [
+            {"id": operation.id, "what": list(by_id[operation.id].loosened), "because": by_id[operation.id].because}
+            for operation in compiled.air.operations
+            if by_id[operation.id].loosened
+        ],
+        "warnings": [str(problem) for problem in compiled.problems],
+    }
+    counted = sum(len(entries) for entries in made["accounting"].values())
+    if counted != compiled.total:
+        raise AssertionError(f"{compiled.total} operations in the source, but {counted} accounted for")
+    return made
+
+
+def summary(compiled: Compiled) -> str:
+    """One line: the accounting and the states."""
+    document, operations = compiled.document, compiled.air.operations
+    states = ", ".join(
+        f"{sum(operation.state == state for operation in operations)} {state.replace('_', ' ')}"
+        for state in ("approved", "review_required", "generated", "blocked")
+        if any(operation.state == state for operation in operations)
+    )
+    return (
+        f"{compiled.total} operations in {document.uri}: {len(operations)} compiled"
+        + (f" ({states})" if states else "")
+        + f", {len(document.withheld)} withheld, {len(document.failed)} failed"
+    )
+
+
+def _place(source: SourceRef) -> dict[str, Any]:
+    return {
+        "method": source.method.upper(),
+        "path": source.path,
+        "operation_id": source.operation_id,
+        "line": source.line,
+    }

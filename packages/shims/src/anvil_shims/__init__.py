@@ -1,0 +1,1 @@
+"""One folder per agent harness, holding all that is particular to it."""

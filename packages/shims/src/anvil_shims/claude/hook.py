@@ -1,0 +1,86 @@
+"""Claude Code's PreToolUse event on stdin -> the contract's decision -> Claude Code's answer on stdout.
+
+Called as ``python3 -I -S -B hook.py claude SERVICE SERVER``, for example ``claude payments
+plugin:anvil-payments:api``. Prints nothing for a call that passes, so that it never grants anything,
+and one JSON object for a denial. Ends with 10 when it decided: the shell around it turns 10 into
+success and anything else, a silent success of a foreign ``python3`` included, into exit code 2, which
+denies in every version of Claude Code (facts: claude.md sections 3 and 4).
+"""
+
+import sys
+
+DECIDED, FAILED = 10, 2
+SECONDS = 8
+
+
+def main(argv):
+    harness, service, server = argv[1:]
+    root = __file__.replace("\\", "/").rsplit("/", 3)[0]
+    try:
+        set_alarm()
+        core = load(root + "/plugin/hookcore.py")
+        answer = answer_to(core, core.loads(read_event()), server, root + "/catalog.json")
+        if answer:
+            write_once(answer.encode("ascii"))
+    except BaseException as error:  # whatever happened: no decision, no call
+        said = "anvil: the %s guard of %s failed: %s: %s. Reinstall the bundle in %s.\n"
+        sys.stderr.write(said % (harness, service, type(error).__name__, error, root))
+        return FAILED
+    return DECIDED
+
+
+def set_alarm():
+    """Die by SIGALRM rather than hang, where the system has it; else the harness's own time limit holds."""
+    try:
+        from _signal import alarm  # the module signal would import enum
+
+        alarm(SECONDS)
+    except ImportError:
+        pass
+
+
+def load(path):
+    """Compile the core from its source text: a bytecode cache could have been planted beside it."""
+    core = type(sys)("hookcore")
+    with open(path, "rb") as file:
+        exec(compile(file.read(), path, "exec"), core.__dict__)
+    return core
+
+
+def read_event():
+    with open(0, "rb", closefd=False) as stdin:
+        return stdin.read().decode("utf-8")
+
+
+def answer_to(core, event, server, catalog):
+    """The JSON text to print, or "" for a call that is not ours or that passes without a word."""
+    prefix = "mcp__%s__" % "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in server)
+    tool = event["tool_name"]
+    if event["hook_event_name"] != "PreToolUse" or not tool.startswith(prefix):
+        return ""
+    seen = event.get("mcp_server")
+    if seen is not None and (seen.get("name") != server or seen.get("source") != "plugin"):
+        said = "%s is served by %s (%s), which only has the name of %s. Remove that server; do not retry."
+        return denial(core, said % (tool, seen.get("name"), seen.get("source"), server))
+    surface = {"human": False, "how": core.ASK_A_PERSON}
+    decision = core.evaluate(catalog, tool[len(prefix) :], event.get("tool_input"), surface)
+    if decision.verb == core.DENY:
+        return denial(core, decision.reason)
+    if decision.context:
+        return core.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": decision.context}})
+    return ""
+
+
+def denial(core, reason):
+    output = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason}
+    return core.dumps({"hookSpecificOutput": output})
+
+
+def write_once(answer):
+    with open(1, "wb", buffering=0, closefd=False) as stdout:
+        if stdout.write(answer) != len(answer):
+            raise OSError("the answer was not taken whole")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
