@@ -66,7 +66,7 @@ def preview_schema(air: Air) -> JsonSchema:
     }
 
 
-def annotations(operation: Operation) -> dict[str, bool | str]:
+def hints(operation: Operation) -> dict[str, bool | str]:
     """MCP tool annotations, all four hints given (MCP 2025-11-25, ToolAnnotations)."""
     read = operation.effect.kind == "read"
     return {
