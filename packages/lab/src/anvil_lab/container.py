@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docker.errors import APIError, NotFound
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
     from docker.models.containers import Container
 
+OWNER = f"{LABEL}.owner"
 USER = "1000:1000"
 HOME = "/home/agent"
 PROJECT = "/project"
@@ -90,7 +93,7 @@ def run(
         stdin_open=False,
         tty=False,
         log_config=LogConfig(type="json-file", config={"max-size": "32m"}),
-        labels={LABEL: "run"},
+        labels={LABEL: "run", OWNER: str(os.getpid())},
     )
     try:
         container.start()
@@ -115,8 +118,9 @@ def _wait(container: Container, seconds: float) -> int | None:
 
 
 def remove_strays(client: DockerClient) -> int:
-    """Remove containers of ours that an interrupted run left; returns how many there were."""
-    strays = client.containers.list(all=True, filters={"label": f"{LABEL}=run"}, ignore_removed=True)
+    """Remove containers of ours whose process on this machine has ended; returns how many there were."""
+    found = client.containers.list(all=True, filters={"label": f"{LABEL}=run"}, ignore_removed=True)
+    strays = [stray for stray in found if not Path("/proc", stray.labels.get(OWNER, "none")).exists()]
     for stray in strays:
         try:
             stray.remove(force=True, v=True)

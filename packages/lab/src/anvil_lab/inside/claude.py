@@ -22,12 +22,13 @@ PROGRAM = "claude"
 KEY = "dummy"
 SHELL_TOOL = "Bash"
 _READY = r"\? for shortcuts|shift\+tab|for agents"
+_STOPPED = r"Interrupted|rejected"
 _DIALOG = r"1\. Yes"
 _ANSWERS = {"yes": ("Enter",), "no": ("Escape",)}
 _BY_HOOK = re.compile(r"^PreToolUse:\S+ hook error: |\[plugin:|This hook comes from")
 _BY_HARNESS = re.compile(
     r"requested permissions|requires permission|No such tool available|doesn't want to proceed"
-    r"|was rejected|haven't granted|permission to use \S+ has been denied",
+    r"|was rejected|needs approval|permission to use \S+ has been denied",
 )
 
 
@@ -113,8 +114,8 @@ class Claude:
             terminal.wait(_DIALOG)
             time.sleep(0.5)  # a dialog that has just appeared takes no keys yet
             terminal.keys(*_ANSWERS[answer])
-        if "no" not in (run.person or ()):  # Escape ends the turn: the model is not asked again
-            terminal.wait(re.escape(LAST_WORDS))
+        stopped = "no" in (run.person or ())  # Escape ends the turn: the model is not asked again
+        terminal.wait(_STOPPED if stopped else re.escape(LAST_WORDS))
         return terminal.screens
 
     def report(self, output: str) -> Report:
@@ -198,10 +199,10 @@ def _text(content: Any) -> str:
 
 
 def _extra(messages: Sequence[dict[str, Any]]) -> list[str]:
-    """What came with a tool's result, up to the model's next words."""
+    """What hooks added to a tool's result; the program's own reminders to the model are left out."""
     found = []
     for message in messages:
         if message.get("role") == "assistant":
             break
         found += [str(block["text"]) for block in _blocks(message) if block.get("type") == "text"]
-    return found
+    return [words for words in found if "hook" in words.lower()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -108,5 +108,5 @@ def write_json(path: Path, value: Any) -> None:
 
 def tool_server(api: str, tools: Sequence[ServedTool]) -> list[str]:
     """Command line of a server that offers these tools (see `tool_server.py`)."""
-    listing = [{"name": tool.name, "method": tool.method, "path": tool.path} for tool in tools]
+    listing = [asdict(tool) for tool in tools]
     return [sys.executable, "-I", str(TOOL_SERVER), api, json.dumps(listing)]

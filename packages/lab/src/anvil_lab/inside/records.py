@@ -44,6 +44,7 @@ class ServedTool:
     name: str
     method: str = "POST"
     path: str = "/"
+    schema: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Told:
-    """What the model was told about one call."""
+    """What the model was told about one call; `extra` is what a hook said beside the answer."""
 
     name: str
     answered: bool
@@ -103,7 +104,6 @@ class Told:
     text: str
     extra: list[str]
     refused_by: Refuser | None
-    sent: Any = None
 
 
 @dataclass(frozen=True)

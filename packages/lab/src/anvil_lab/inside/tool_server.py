@@ -20,7 +20,7 @@ def listed(tool: Json) -> Json:
     return {
         "name": tool["name"],
         "description": f"The tool {tool['name']}.",
-        "inputSchema": {"type": "object", "additionalProperties": True},
+        "inputSchema": tool.get("schema") or {"type": "object", "additionalProperties": True},
         "annotations": {"readOnlyHint": False, "destructiveHint": False},
     }
 

@@ -1,0 +1,89 @@
+"""One harness image, ready to run trials in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from docker.errors import NotFound
+from pydantic import TypeAdapter
+
+from anvil_lab import base, cache, container, engine, images, pins
+from anvil_lab.container import Limits, Mount
+from anvil_lab.errors import LabError
+from anvil_lab.images import LABEL
+from anvil_lab.inside.records import Result
+from anvil_lab.scenario import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from docker import DockerClient
+
+    from anvil_lab.container import Finished
+    from anvil_lab.scenario import Trial
+
+BUNDLE = "/bundle"
+PREPARED = "/prepared"
+WHEELHOUSE = "/opt/wheelhouse"
+_RESULT = TypeAdapter(Result)
+_INSIDE = ("python3", "-m", "anvil_lab.inside")
+
+
+@dataclass(frozen=True)
+class Lab:
+    client: DockerClient
+    harness: str
+    image: str
+    key: str
+
+    def trial(self, trial: Trial, bundle: Path) -> tuple[Result, float]:
+        """Run a trial on a bundle; the result, and the seconds that it took in all."""
+        mounts = [Mount(str(bundle), BUNDLE), Mount(self.prepared(bundle), PREPARED)]
+        run = trial.run(self.harness, BUNDLE, PREPARED)
+        finished = self.execute([*_INSIDE, "run", json.dumps(as_json(run))], mounts)
+        lines = finished.stdout.splitlines()
+        if finished.exit_code != 0 or not lines:
+            how = "timed out" if finished.timed_out else f"ended with {finished.exit_code}"
+            raise LabError(f"the run {how}: {finished.stderr[-2000:]}")
+        return _RESULT.validate_json(lines[-1]), finished.seconds
+
+    def execute(
+        self, command: Sequence[str], mounts: Sequence[Mount] = (), limits: Limits | None = None
+    ) -> Finished:
+        return container.run(self.client, self.image, command, mounts=mounts, limits=limits)
+
+    def prepared(self, bundle: Path) -> str:
+        """Name of a volume with the environment of the bundle's server, made once per lock and launcher."""
+        digest = hashlib.sha256(self.key.encode())
+        for name in ("server.py", "requirements.lock"):
+            path = bundle / "mcp" / name
+            digest.update(path.read_bytes() if path.is_file() else b"")
+        name = f"anvil-lab-prepared-{digest.hexdigest()[:16]}"
+        try:
+            self.client.volumes.get(name)
+        except NotFound:
+            self._prepare(bundle, name)
+        return name
+
+    def _prepare(self, bundle: Path, name: str) -> None:
+        volume = self.client.volumes.create(name, labels={LABEL: "prepared"})
+        mounts = [Mount(str(bundle), BUNDLE), Mount(name, PREPARED, writable=True)]
+        finished = self.execute([*_INSIDE, "prepare", BUNDLE, WHEELHOUSE, PREPARED], mounts)
+        if finished.exit_code != 0:
+            volume.remove(force=True)
+            raise LabError(f"the bundle's server cannot be prepared: {finished.stderr[-2000:]}")
+
+
+def start(harness: str, folder: Path | None = None) -> Lab:
+    """Find the engine, remove what an interrupted run left, and build the image where it is missing."""
+    client = engine.connect()
+    container.remove_strays(client)
+    folder = folder or pins.find_images()
+    pinned = pins.load(folder)
+    reference = base.ensure(client, pinned.base, cache.cache_dir())
+    recipe = images.Recipe(harness, pinned.of(harness), reference, folder, cache.cache_dir())
+    return Lab(client, harness, images.ensure(client, recipe), recipe.key())

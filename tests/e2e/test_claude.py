@@ -1,0 +1,33 @@
+"""Every scenario on the real Claude Code, each with its control in the same test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from anvil_lab import judge, table
+from anvil_lab.scenario import load
+
+HARNESS = "claude"
+SCENARIOS = load(Path(__file__).parent / "scenarios")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: f"{scenario.bundle}-{scenario.id}")
+def test_scenario(scenario, start_lab, bundles, rows):
+    lab = start_lab(HARNESS)
+    trials = {
+        scenario.id: scenario.trial(HARNESS),
+        f"  {scenario.id}, control": scenario.control_trial(HARNESS),
+    }
+    found = []
+    for name, trial in trials.items():
+        if trial is None:
+            continue
+        result, seconds = lab.trial(trial, bundles(scenario.bundle, trial.setting.variant))
+        wrong = judge.problems(trial, result)
+        rows.append(table.row(name, result, seconds, good=not wrong))
+        found += [f"{name.strip()}: {words}" for words in wrong]
+        if wrong:
+            found += result.notices + result.screens[-1:] + [result.stderr]
+    assert not found, "\n".join([scenario.title, *found])
