@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from anvil_lab import lab as labs
-from anvil_lab import table
+from anvil_lab import pins, table
 from anvil_lab.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -24,6 +24,16 @@ ROOT = HERE.parents[1]
 ROWS = pytest.StashKey[list[table.Row]]()
 VARIANTS = {None: [], "no-human-approval": ["--human-approval", "none"]}
 FOLDERS = {"paypal": "paypal-payments"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--harness", action="append", help="run on this harness only (may be given again)")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "harness" in metafunc.fixturenames:
+        wanted = metafunc.config.getoption("--harness") or sorted(pins.load(ROOT / pins.FOLDER).harness)
+        metafunc.parametrize("harness", wanted, scope="session")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -50,7 +60,7 @@ def start_lab() -> Callable[[str], Lab]:
     def start(harness: str) -> Lab:
         if harness not in started:
             try:
-                started[harness] = labs.start(harness, ROOT / "harness-images")
+                started[harness] = labs.start(harness, ROOT / pins.FOLDER)
             except UnavailableError as error:
                 if os.environ.get("CI") or os.environ.get("ANVIL_E2E") == "required":
                     pytest.exit(str(error), returncode=1)

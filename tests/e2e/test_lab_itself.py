@@ -9,7 +9,6 @@ from anvil_lab.container import Limits
 from anvil_lab.inside.records import Fault
 from anvil_lab.scenario import Setting, Step, Trial
 
-HARNESS = "claude"
 READ = {"tool": "things_list", "args": {}}
 WRITE = {"tool": "things_create", "args": {"body": {"name": "x"}}}
 COMPLETE = {"tool": "things_create", "args": {"body": {"name": "x"}, "confirm": True}}
@@ -42,22 +41,22 @@ TRIALS = {
 
 
 @pytest.mark.parametrize("name", TRIALS)
-def test_claude_trial(name, start_lab, bundles, rows):
-    result, seconds = start_lab(HARNESS).trial(TRIALS[name], bundles("tiny", None))
+def test_trial(name, harness, start_lab, bundles, rows):
+    result, seconds = start_lab(harness).trial(TRIALS[name], bundles("tiny", None))
     wrong = judge.problems(TRIALS[name], result)
     rows.append(table.row(f"lab itself: {name}", result, seconds, good=not wrong))
     assert not wrong, "\n".join(wrong + result.screens)
 
 
-def test_claude_wrong_expectations_are_found(start_lab, bundles):
+def test_wrong_expectations_are_found(harness, start_lab, bundles):
     """A judge that never complains would make every scenario green."""
     wrong = trial((WRITE, SENT), (COMPLETE, {"outcome": "refused", "by": "hook"}), grant="allow")
-    result, _ = start_lab(HARNESS).trial(wrong, bundles("tiny", None))
+    result, _ = start_lab(harness).trial(wrong, bundles("tiny", None))
     assert len(judge.problems(wrong, result)) == 5
 
 
-def test_claude_container_is_shut(start_lab):
-    lab = start_lab(HARNESS)
+def test_container_is_shut(harness, start_lab):
+    lab = start_lab(harness)
     lines = [
         "id -u",
         "cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' '",
@@ -71,8 +70,8 @@ def test_claude_container_is_shut(start_lab):
     assert sorted(done.stdout.splitlines()) == sorted(expected), done
 
 
-def test_claude_container_is_limited(start_lab):
-    lab = start_lab(HARNESS)
+def test_container_is_limited(harness, start_lab):
+    lab = start_lab(harness)
     hungry = lab.execute(["python3", "-c", "bytearray(400 << 20)"], limits=Limits(memory="128m"))
     assert hungry.exit_code == 137
     slow = lab.execute(["sleep", "60"], limits=Limits(seconds=2))
@@ -80,7 +79,7 @@ def test_claude_container_is_limited(start_lab):
     assert slow.seconds < 20
 
 
-def test_claude_version_is_the_pinned_one(start_lab):
-    lab = start_lab(HARNESS)
+def test_version_is_the_pinned_one(harness, start_lab):
+    lab = start_lab(harness)
     pinned = lab.client.images.get(lab.image).labels["anvil.lab.version"]
-    assert lab.execute(["claude", "--version"]).stdout.startswith(pinned)
+    assert pinned in lab.execute([harness, "--version"]).stdout

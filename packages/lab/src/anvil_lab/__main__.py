@@ -1,6 +1,6 @@
 """The laboratory's own commands.
 
-python -m anvil_lab image HARNESS             build the image (or say that it is there)
+python -m anvil_lab images [HARNESS ...]      build the images, or say that they are current
 python -m anvil_lab wheelhouse check|update   compare the wheel lock with the requirements, or renew it
 python -m anvil_lab clean [--all]             remove what is no longer pinned (or everything of ours)
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from anvil_lab import base, cache, clean, engine, images, pins, wheelhouse
+from anvil_lab import cache, clean, engine, lab, pins, wheelhouse
 from anvil_lab.errors import LabError
 
 REQUIREMENTS = Path("packages/runtime/src/anvil_runtime/requirements.lock")
@@ -20,8 +20,8 @@ def main(arguments: list[str]) -> int:
     try:
         folder = pins.find_images()
         match arguments:
-            case ["image", harness]:
-                return _image(folder, harness)
+            case ["images", *harnesses]:
+                return _images(folder, harnesses)
             case ["wheelhouse", "check" | "update" as verb]:
                 return _wheelhouse(folder, verb)
             case ["clean", *rest] if rest in ([], ["--all"]):
@@ -33,12 +33,9 @@ def main(arguments: list[str]) -> int:
     return 2
 
 
-def _image(folder: Path, harness: str) -> int:
-    pinned = pins.load(folder)
-    client = engine.connect()
-    start = base.ensure(client, pinned.base, cache.cache_dir())
-    recipe = images.Recipe(harness, pinned.of(harness), start, folder, cache.cache_dir())
-    print(images.ensure(client, recipe))
+def _images(folder: Path, harnesses: list[str]) -> int:
+    for harness in harnesses or sorted(pins.load(folder).harness):
+        print(lab.start(harness, folder).image)
     return 0
 
 

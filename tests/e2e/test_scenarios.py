@@ -1,4 +1,4 @@
-"""Every scenario on the real Claude Code, each with its control in the same test."""
+"""Every scenario on every pinned harness, each with its control in the same test."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import pytest
 from anvil_lab import judge, table
 from anvil_lab.scenario import load
 
-HARNESS = "claude"
 SCENARIOS = load(Path(__file__).parent / "scenarios")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: f"{scenario.bundle}-{scenario.id}")
-def test_scenario(scenario, start_lab, bundles, rows):
-    lab = start_lab(HARNESS)
+def test_scenario(scenario, harness, start_lab, bundles, rows):
+    lab = start_lab(harness)
     trials = {
-        scenario.id: scenario.trial(HARNESS),
-        f"  {scenario.id}, control": scenario.control_trial(HARNESS),
+        scenario.id: scenario.trial(harness),
+        f"  {scenario.id}, control": scenario.control_trial(harness),
     }
     found = []
     for name, trial in trials.items():
