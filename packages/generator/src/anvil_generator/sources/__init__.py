@@ -1,0 +1,27 @@
+"""API documents in, found operations out: every one compiled, withheld with a reason, or failed."""
+
+from anvil_generator.sources.assemble import assemble, reachable
+from anvil_generator.sources.document import read, read_bytes
+from anvil_generator.sources.model import (
+    Document,
+    Failed,
+    FoundOperation,
+    Reason,
+    Server,
+    Withheld,
+)
+from anvil_generator.sources.servers import origin
+
+__all__ = [
+    "Document",
+    "Failed",
+    "FoundOperation",
+    "Reason",
+    "Server",
+    "Withheld",
+    "assemble",
+    "origin",
+    "reachable",
+    "read",
+    "read_bytes",
+]

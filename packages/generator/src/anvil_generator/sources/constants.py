@@ -1,0 +1,47 @@
+"""Parameters with a single possible value: bound by the compiler, never asked of the caller."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anvil_generator.sources.parameters import Declared
+    from anvil_generator.sources.raw import Raw
+
+_VERSION_HEADER = re.compile(r"(^|.*[-_])version", re.IGNORECASE)
+_HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
+
+
+def value(raw: Raw, parameter: Declared) -> str | None:
+    """The value on the wire, or None if there is a choice.
+
+    A required header or query parameter with one value is bound. So is a version header that names
+    its value only as a default (Notion-Version): the document was written for that version.
+    """
+    if parameter.location not in {"header", "query"}:
+        return None
+    schema, _ = raw.follow(parameter.value.get("schema"), (*parameter.pointer, "schema"))
+    if not isinstance(schema, dict):
+        return None
+    only = _only(schema) if parameter.required else None
+    if only is None and parameter.location == "header" and _VERSION_HEADER.fullmatch(parameter.name):
+        only = _only(schema) or (schema.get("default") if "enum" not in schema else None)
+    written = _written(only)
+    if parameter.location == "header" and not (written and _HEADER_VALUE.fullmatch(written)):
+        return None
+    return written
+
+
+def _only(schema: dict[str, Any]) -> Any:
+    if "const" in schema:
+        return schema["const"]
+    values = schema.get("enum")
+    return values[0] if isinstance(values, list) and len(values) == 1 else None
+
+
+def _written(only: Any) -> str | None:
+    if isinstance(only, str):
+        return only
+    return json.dumps(only) if isinstance(only, (bool, int, float)) else None

@@ -1,0 +1,115 @@
+"""Reading a document: a file in, found operations or problems out."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from anvil_core.problems import Position, Problem
+from anvil_generator.sources import operations, security, servers, text
+from anvil_generator.sources.definitions import Definitions
+from anvil_generator.sources.model import Document
+from anvil_generator.sources.raw import Raw
+from anvil_generator.sources.raw import text as prose
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anvil_generator.sources.model import Kind
+    from anvil_generator.sources.pointers import Pointer
+    from anvil_generator.sources.text import Tree
+
+
+def read(path: Path, uri: str | None = None) -> Document:
+    """Read the document at ``path``; ``uri`` is how the project names it (default: the file's name)."""
+    uri = path.name if uri is None else uri
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return _unreadable(uri, "unreadable", f"cannot read the document: {error.strerror}", None)
+    return read_bytes(data, uri)
+
+
+def read_bytes(data: bytes, uri: str) -> Document:
+    """Read a document from its bytes."""
+    try:
+        tree = text.parse(text.decode(data), json_only=uri.lower().endswith(".json"))
+        kind = _kind(tree)
+        _check_duplicates(tree)
+    except text.TextError as error:
+        return _unreadable(uri, error.code, error.message, error.line)
+    raw = Raw(tree, kind, uri)
+    for pointer, line in tree.duplicates:
+        raw.warn("duplicate_key", f"{pointer[-1]!r} is written twice (again on line {line})", pointer)
+    return _document(raw, hashlib.sha256(data).hexdigest())
+
+
+def _unreadable(uri: str, code: str, message: str, line: int | None) -> Document:
+    problem = Problem(severity="error", code=code, message=message, position=Position(file=uri, line=line))
+    return Document(uri, problems=(problem,))
+
+
+def _kind(tree: Tree) -> Kind:
+    root = tree.root
+    if not isinstance(root, dict) or not ({"openapi", "swagger"} & root.keys()):
+        raise text.TextError(
+            "not_openapi", "this is no OpenAPI document: `openapi:` is missing at its top", 1
+        )
+    if "openapi" not in root:
+        line = tree.line(("swagger",))
+        message = "Swagger 2.0 is not supported yet; convert the document to OpenAPI 3"
+        raise text.TextError("unsupported_version", message, line)
+    # Unquoted in YAML, 3.1 is a number.
+    version, line = str(root["openapi"]), tree.line(("openapi",))
+    kind = _KINDS.get(".".join(version.split(".")[:2]))
+    if kind is None:
+        message = f"OpenAPI version {version!r} is not supported; 3.0 and 3.1 are"
+        raise text.TextError("unsupported_version", message, line)
+    if not isinstance(root.get("paths", {}), dict):
+        raise text.TextError("not_openapi", "`paths` must be an object", tree.line(("paths",)))
+    if kind == "openapi-3.0" and "paths" not in root:
+        raise text.TextError("not_openapi", "the document has no `paths`", line)
+    return kind
+
+
+_KINDS: dict[str, Kind] = {"3.0": "openapi-3.0", "3.1": "openapi-3.1"}
+
+
+def _check_duplicates(tree: Tree) -> None:
+    """A path or method written twice hides an operation, which would then be counted by nobody."""
+    for pointer, line in tree.duplicates:
+        hides_operations = pointer[:1] == ("paths",) and (len(pointer) <= 2 or _is_method(pointer))
+        if hides_operations:
+            name = pointer[-1]
+            message = f"{name!r} is written twice, and one of them would be lost; merge the two"
+            raise text.TextError("duplicate_path", message, line)
+
+
+def _is_method(pointer: Pointer) -> bool:
+    return len(pointer) == 3 and pointer[-1] in operations.METHODS
+
+
+def _document(raw: Raw, sha256: str) -> Document:
+    found_servers = servers.of_document(raw)
+    schemes = security.schemes(raw)
+    around = operations.Surroundings(raw, Definitions(raw), schemes, found_servers)
+    account = operations.read(around)
+    info: Any = raw.root.get("info")
+    info = info if isinstance(info, dict) else {}
+    for key in ("title", "version"):
+        if not info.get(key):
+            raw.warn("info_missing", f"`info` has no `{key}`", ("info", key))
+    return Document(
+        kind=raw.kind,
+        uri=raw.uri,
+        sha256=sha256,
+        title=prose(info.get("title")) or raw.uri,
+        version=str(info.get("version") or "0"),
+        description=prose(info.get("description")),
+        servers=found_servers,
+        auth=security.with_undeclared(schemes, [found.auth for found in account.operations]),
+        operations=tuple(account.operations),
+        withheld=tuple(account.withheld),
+        failed=tuple(account.failed),
+        problems=tuple(raw.warnings.values()),
+    )

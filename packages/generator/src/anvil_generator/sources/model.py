@@ -1,0 +1,100 @@
+"""What reading a document gives: plain frozen data, nothing of the document's own structure left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from anvil_core.air import AuthScheme, Body, Constant, JsonSchema, Origin, Output, Parameter, SourceRef
+    from anvil_core.problems import Position, Problem
+
+Kind = Literal["openapi-3.0", "openapi-3.1", "swagger-2.0"]
+
+# Why an operation that the document describes correctly is not compiled.
+Reason = Literal[
+    "encoding_unsupported",  # the runtime cannot write this body or parameter
+    "external_reference",  # a reference leaves the document
+    "forbidden_parameter",  # it needs an argument that no caller may give (Host, method override, ...)
+    "method_unsupported",  # TRACE answers with the request's own credentials
+    "other_server",  # it names servers of its own, and requests go to one origin only
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One server of the document, every variable bound to its default."""
+
+    url: str
+    origin: Origin
+    base_path: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundOperation:
+    """One operation as the document describes it, before anything is inferred from it.
+
+    ``auth`` is a list of alternatives as in ``Operation.auth``; ``statuses`` are the declared success
+    codes; ``definitions`` are the ``$defs`` that parameters and body reach. The output's schema
+    carries its own.
+    """
+
+    source: SourceRef
+    summary: str
+    description: str
+    tags: tuple[str, ...]
+    deprecated: bool
+    parameters: tuple[Parameter, ...]
+    constants: tuple[Constant, ...]
+    body: Body | None
+    definitions: dict[str, JsonSchema]
+    output: Output
+    auth: tuple[tuple[str, ...], ...]
+    statuses: tuple[str, ...]
+    extensions: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """An operation left out on purpose, and the place that says why.
+
+    The source's ``method`` is "*" for a path item that stands in another document.
+    """
+
+    source: SourceRef
+    reason: Reason
+    detail: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """An operation that cannot be compiled as it is written; the problem is a warning to the whole."""
+
+    source: SourceRef
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What was found in a document.
+
+    A document that cannot be read at all has no ``kind``, no operations, and an error in ``problems``.
+    In any other, ``operations``, ``withheld`` and ``failed`` together are all operations of the
+    document, each in exactly one of them, in its order, and ``problems`` holds warnings only: those
+    that are not already told by a failed or withheld operation. ``servers`` are those with an origin.
+    """
+
+    uri: str
+    kind: Kind | None = None
+    sha256: str = ""
+    title: str = ""
+    version: str = ""
+    description: str = ""
+    servers: tuple[Server, ...] = ()
+    auth: tuple[AuthScheme, ...] = ()
+    operations: tuple[FoundOperation, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    failed: tuple[Failed, ...] = ()
+    problems: tuple[Problem, ...] = ()

@@ -1,0 +1,210 @@
+"""The operations of a document, every one accounted for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anvil_core.air import SourceRef
+from anvil_core.problems import Problem
+from anvil_generator.sources import (
+    bodies,
+    outputs,
+    parameters,
+    paths,
+    pointers,
+    security,
+    servers,
+)
+from anvil_generator.sources.model import Failed, FoundOperation, Withheld
+from anvil_generator.sources.pointers import Pointer
+from anvil_generator.sources.raw import Stop, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anvil_core.air import AuthScheme
+    from anvil_generator.sources.definitions import Definitions
+    from anvil_generator.sources.model import Server
+    from anvil_generator.sources.raw import Raw
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What every operation of the document is read against."""
+
+    raw: Raw
+    definitions: Definitions
+    schemes: tuple[AuthScheme, ...]
+    servers: tuple[Server, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One operation object, with the path item around it."""
+
+    source: SourceRef
+    value: Any
+    pointer: Pointer
+    item: dict[str, Any]
+    item_pointer: Pointer
+
+
+@dataclass(slots=True)
+class Account:
+    """What became of each operation."""
+
+    operations: list[FoundOperation] = field(default_factory=list)
+    withheld: list[Withheld] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+
+
+def read(around: Surroundings) -> Account:
+    """Read every operation; none that is wrong keeps another from being read."""
+    account = Account()
+    sources: list[SourceRef] = []
+    for place in _places(around.raw, account):
+        sources.append(place.source)
+        try:
+            account.operations.append(_operation(around, place))
+        except Stop as stop:
+            _leave_out(around.raw, account, place.source, stop)
+    _report_same_ids(around.raw, sources)
+    return account
+
+
+def _leave_out(raw: Raw, account: Account, source: SourceRef, stop: Stop) -> None:
+    position = raw.position(stop.pointer)
+    if stop.reason:
+        account.withheld.append(Withheld(source, stop.reason, stop.message, position))
+        return
+    problem = Problem(
+        severity="warning",
+        code=stop.code,
+        message=stop.message,
+        position=position,
+        operation=source.operation_id or f"{source.method.upper()} {source.path}",
+    )
+    account.failed.append(Failed(source, problem))
+
+
+def _places(raw: Raw, account: Account) -> Iterator[Place]:
+    """Every operation object of the document. Webhooks and callbacks are calls *by* the API: not ours."""
+    for path, entry in raw.root.get("paths", {}).items():
+        at = ("paths", path)
+        if path.startswith("x-"):
+            continue
+        try:
+            item, there = raw.object_at(entry, at, "a path item")
+        except Stop as stop:
+            _leave_out(raw, account, _source(raw, path, "*", None, at), stop)
+            continue
+        for method in METHODS:
+            if method in item:
+                pointer = (*there, method)
+                source = _source(raw, path, method, item[method], pointer)
+                yield Place(source, item[method], pointer, item, there)
+
+
+def _source(raw: Raw, path: str, method: str, value: Any, pointer: Pointer) -> SourceRef:
+    operation_id = value.get("operationId") if isinstance(value, dict) else None
+    return SourceRef(
+        path=path,
+        method=method,
+        operation_id=operation_id if isinstance(operation_id, str) and operation_id.strip() else None,
+        pointer=pointers.write(pointer),
+        line=raw.tree.line(pointer),
+    )
+
+
+def _operation(around: Surroundings, place: Place) -> FoundOperation:
+    raw, value, pointer = around.raw, place.value, place.pointer
+    if not isinstance(value, dict):
+        raise Stop("not_an_object", "an operation must be an object", pointer)
+    if place.source.method == "trace":
+        raise Stop("method_unsupported", "TRACE is never sent", pointer, "method_unsupported")
+    trouble = paths.trouble(place.source.path)
+    if trouble:
+        raise Stop("path_invalid", trouble, pointer)
+    _check_servers(around, place)
+    declared = parameters.declared(
+        raw,
+        [
+            (place.item.get("parameters", []), (*place.item_pointer, "parameters")),
+            (value.get("parameters", []), (*pointer, "parameters")),
+        ],
+    )
+    declared = _matching_path(raw, place, declared)
+    body, body_reaches = None, set[Pointer]()
+    if value.get("requestBody") is not None:
+        at = (*pointer, "requestBody")
+        body, body_reaches = bodies.read(raw, around.definitions, value["requestBody"], at)
+    given = parameters.read(raw, around.definitions, declared, around.schemes, has_body=body is not None)
+    responses = value.get("responses", {})
+    auth = security.alternatives(raw, value, pointer)
+    security.check_declared(raw, around.schemes, auth, pointer)
+    return FoundOperation(
+        source=place.source,
+        summary=text(value.get("summary")),
+        description=text(value.get("description")),
+        tags=_tags(value.get("tags")),
+        deprecated=value.get("deprecated") is True,
+        parameters=given.arguments,
+        constants=given.constants,
+        body=body,
+        definitions=around.definitions.closure(given.reaches | body_reaches, "request"),
+        output=outputs.read(raw, around.definitions, responses, (*pointer, "responses")),
+        auth=auth,
+        statuses=outputs.statuses(responses),
+        extensions={key: item for key, item in value.items() if key.startswith("x-")},
+    )
+
+
+def _tags(value: Any) -> tuple[str, ...]:
+    return tuple(tag for tag in value if isinstance(tag, str)) if isinstance(value, list) else ()
+
+
+def _matching_path(raw: Raw, place: Place, declared: list[parameters.Declared]) -> list[parameters.Declared]:
+    """Path parameters and the template must agree: one that is missing fails, one too many is left out."""
+    wanted = paths.names(place.source.path)
+    known = {parameter.name for parameter in declared if parameter.location == "path"}
+    for name in wanted:
+        if name not in known:
+            raise Stop("path_parameter_missing", f"{{{name}}} of the path is not declared", place.pointer)
+    kept = []
+    for parameter in declared:
+        if parameter.location == "path" and parameter.name not in wanted:
+            message = f"path parameter {parameter.name!r} is not in the path; left out"
+            raw.warn("path_parameter_unused", message, parameter.pointer)
+        else:
+            kept.append(parameter)
+    return kept
+
+
+def _check_servers(around: Surroundings, place: Place) -> None:
+    """Requests go to one origin: an operation with servers of its own must share one of the document's."""
+    for value, pointer in ((place.value, place.pointer), (place.item, place.item_pointer)):
+        declared, at = value.get("servers"), (*pointer, "servers")
+        if isinstance(declared, list) and declared:
+            own = {(server.origin, server.base_path) for server in servers.read(around.raw, declared, at)}
+            if not own & {(server.origin, server.base_path) for server in around.servers}:
+                message = "the operation has servers of its own, which are not the document's"
+                raise Stop("other_server", message, at, "other_server")
+            return
+
+
+def _report_same_ids(raw: Raw, sources: list[SourceRef]) -> None:
+    """Both are kept, since method and path tell them apart; the problem names both places."""
+    by_id: dict[str, list[SourceRef]] = defaultdict(list)
+    for source in sources:
+        if source.operation_id:
+            by_id[source.operation_id].append(source)
+    for operation_id, same in by_id.items():
+        if len(same) > 1:
+            where = " and ".join(f"{s.method.upper()} {s.path} (line {s.line})" for s in same)
+            message = f"operationId {operation_id!r} is used more than once: {where}"
+            pointer = pointers.parse_fragment(same[1].pointer) or ()
+            raw.warn("operation_id_duplicate", message, (*pointer, "operationId"), operation_id)

@@ -1,0 +1,204 @@
+"""Parameters: path item and operation merged, each an argument, a constant, or left out with a reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from anvil_core.air import Constant, JsonSchema, Location, Parameter
+from anvil_generator.sources import arguments, constants, forbidden, media
+from anvil_generator.sources.raw import Stop, text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anvil_core.air import AuthScheme
+    from anvil_generator.sources.definitions import Definitions
+    from anvil_generator.sources.pointers import Pointer
+    from anvil_generator.sources.raw import Raw
+
+Style = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
+
+# The first one is the default (OpenAPI 3.1, 4.8.12.2).
+STYLES: dict[str, tuple[Style, ...]] = {
+    "path": ("simple", "label", "matrix"),
+    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
+    "header": ("simple",),
+    "cookie": ("form",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One parameter object, followed to where it stands."""
+
+    name: str
+    location: Location
+    value: dict[str, Any]
+    pointer: Pointer
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes it the same parameter; header names have no case."""
+        return self.location, self.name.lower() if self.location == "header" else self.name
+
+    @property
+    def required(self) -> bool:
+        return self.location == "path" or self.value.get("required") is True
+
+
+@dataclass(slots=True)
+class Parameters:
+    """What became of an operation's parameters; ``reaches`` are the places their schemas refer to."""
+
+    arguments: tuple[Parameter, ...] = ()
+    constants: tuple[Constant, ...] = ()
+    reaches: set[Pointer] = field(default_factory=set)
+
+
+def declared(raw: Raw, lists: Sequence[tuple[Any, Pointer]]) -> list[Declared]:
+    """The parameters of several lists; a later list wins over an earlier one."""
+    merged: dict[tuple[str, str], Declared] = {}
+    for entries, pointer in lists:
+        if not isinstance(entries, list):
+            raise Stop("parameters_invalid", "`parameters` must be a list", pointer)
+        here: set[tuple[str, str]] = set()
+        for index, entry in enumerate(entries):
+            parameter = _declared(raw, entry, (*pointer, str(index)))
+            if parameter.key in here:
+                message = f"{parameter.location} parameter {parameter.name!r} is declared twice"
+                raw.warn("parameter_duplicate", message, (*pointer, str(index)))
+                continue
+            here.add(parameter.key)
+            merged[parameter.key] = parameter
+    return list(merged.values())
+
+
+def _declared(raw: Raw, entry: Any, pointer: Pointer) -> Declared:
+    value, there = raw.object_at(entry, pointer, "a parameter")
+    name, location = value.get("name"), value.get("in")
+    if not isinstance(name, str) or not name:
+        raise Stop("parameter_without_name", "a parameter needs a `name`", there)
+    if location not in STYLES:
+        raise Stop("parameter_location", f"parameter {name!r} has no valid `in`", there)
+    return Declared(name, cast("Location", location), value, there)
+
+
+def read(
+    raw: Raw,
+    definitions: Definitions,
+    found: Sequence[Declared],
+    schemes: Sequence[AuthScheme],
+    *,
+    has_body: bool,
+) -> Parameters:
+    """Sort the parameters into arguments and constants; raises Stop for one that cannot be given."""
+    result = Parameters()
+    given: list[tuple[Declared, JsonSchema, str | None]] = []
+    bound: list[Constant] = []
+    for parameter in found:
+        if forbidden.is_ignored(parameter.name, parameter.location) or _dropped(raw, parameter, schemes):
+            continue
+        value = constants.value(raw, parameter)
+        if value is not None:
+            bound.append(Constant(name=parameter.name, location=parameter.location, value=value))
+            continue
+        media_type = _media_type(raw, parameter)
+        if media_type == "":
+            continue
+        schema, reaches = _schema(raw, definitions, parameter, media_type)
+        result.reaches |= reaches
+        given.append((parameter, schema, media_type))
+    names = arguments.assign(((p.location, p.name) for p, _, _ in given), has_body=has_body)
+    result.constants = tuple(bound)
+    result.arguments = tuple(
+        _parameter(parameter, schema, media_type, names[parameter.location, parameter.name])
+        for parameter, schema, media_type in given
+    )
+    return result
+
+
+def _dropped(raw: Raw, parameter: Declared, schemes: Sequence[AuthScheme]) -> bool:
+    """Whether it is never an argument: it steers the request itself, or it is a credential."""
+    what = f"{parameter.location} parameter {parameter.name!r}"
+    if forbidden.is_forbidden(parameter.name, parameter.location):
+        message = f"{what} steers the request itself and is never an argument"
+        if parameter.required:
+            raise Stop("forbidden_parameter", message, parameter.pointer, "forbidden_parameter")
+        raw.warn("forbidden_parameter", message, parameter.pointer)
+        return True
+    for scheme in schemes:
+        if scheme.kind == "api_key" and scheme.location and scheme.name:
+            carrier = Declared(scheme.name, scheme.location, {}, ())
+            if carrier.key == parameter.key:
+                message = f"{what} carries the credential of {scheme.id!r} and is never an argument"
+                raw.warn("credential_parameter", message, parameter.pointer)
+                return True
+    return False
+
+
+def _media_type(raw: Raw, parameter: Declared) -> str | None:
+    """The media type of a ``content`` parameter, None for one with a schema, "" for one to leave out."""
+    content = parameter.value.get("content")
+    if content is None:
+        return None
+    if not isinstance(content, dict) or len(content) != 1:
+        raise Stop(
+            "parameter_content", f"`content` of {parameter.name!r} needs exactly one entry", parameter.pointer
+        )
+    media_type = str(next(iter(content)))
+    if media.family(media_type) in media.SUPPORTED_PARAMETERS:
+        return media_type
+    message = f"parameter {parameter.name!r} cannot be written as {media_type}"
+    if parameter.required:
+        raise Stop("encoding_unsupported", message, parameter.pointer, "encoding_unsupported")
+    raw.warn("encoding_unsupported", f"{message}; left out", parameter.pointer)
+    return ""
+
+
+def _schema(
+    raw: Raw, definitions: Definitions, parameter: Declared, media_type: str | None
+) -> tuple[JsonSchema, set[Pointer]]:
+    """The parameter's schema, with its own description and deprecation."""
+    value, pointer = parameter.value, parameter.pointer
+    if media_type is not None:
+        pointer = (*pointer, "content", media_type)
+        entry, pointer = raw.object_at(value["content"][media_type], pointer, "a media type")
+        schema, reaches = definitions.inline(entry.get("schema", {}), (*pointer, "schema"), "request")
+    elif "schema" in value:
+        schema, reaches = definitions.inline(value["schema"], (*pointer, "schema"), "request")
+    else:
+        raw.warn(
+            "parameter_without_schema", f"parameter {parameter.name!r} has no schema; read as text", pointer
+        )
+        schema, reaches = {"type": "string"}, set()
+    own: JsonSchema = {}
+    if text(value.get("description")):
+        own["description"] = text(value["description"])
+    if value.get("deprecated") is True:
+        own["deprecated"] = True
+    if "example" in value and "examples" not in schema:
+        own["examples"] = [value["example"]]
+    return schema | own, reaches
+
+
+def _parameter(parameter: Declared, schema: JsonSchema, media_type: str | None, argument: str) -> Parameter:
+    value = parameter.value
+    styles = STYLES[parameter.location]
+    style = value.get("style", styles[0])
+    if style not in styles:
+        message = f"style {style!r} is not for a {parameter.location} parameter"
+        raise Stop("parameter_style", message, (*parameter.pointer, "style"))
+    explode = value.get("explode", style == "form")
+    return Parameter(
+        argument=argument,
+        name=parameter.name,
+        location=parameter.location,
+        required=parameter.required,
+        style=style,
+        # deepObject is defined in its exploded form only.
+        explode=style == "deepObject" or explode is True,
+        allow_reserved=parameter.location == "query" and value.get("allowReserved") is True,
+        media_type=media_type,
+        json_schema=schema,
+    )

@@ -1,0 +1,150 @@
+"""Schemas of OpenAPI 3.0 and 3.1 as JSON Schema 2020-12.
+
+A reference is kept as a reference, to a name under ``$defs``; nothing is expanded, so a schema that
+contains itself costs nothing. A keyword with a value that JSON Schema does not allow is dropped with a
+warning: whatever comes out is a valid schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from anvil_generator.sources import definition_names, keywords, pointers
+from anvil_generator.sources.raw import Stop
+
+if TYPE_CHECKING:
+    from anvil_core.air import JsonSchema
+    from anvil_generator.sources.pointers import Pointer
+    from anvil_generator.sources.raw import Raw
+
+Direction = Literal["request", "response"]
+_ANNOTATIONS = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+_NOT_SENT = {"request": "readOnly", "response": "writeOnly"}
+
+
+@dataclass(slots=True)
+class Conversion:
+    """One schema being converted. ``reaches`` collects the places that its references lead to."""
+
+    raw: Raw
+    direction: Direction
+    reaches: set[Pointer] = field(default_factory=set)
+
+
+def convert(conversion: Conversion, value: Any, pointer: Pointer) -> JsonSchema:
+    """The schema as an object of 2020-12; ``true`` and ``false`` become ``{}`` and ``{"not": {}}``."""
+    converted = _schema(conversion, value, pointer)
+    if isinstance(converted, bool):
+        return {} if converted else {"not": {}}
+    return converted
+
+
+def _schema(conversion: Conversion, value: Any, pointer: Pointer) -> JsonSchema | bool:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, dict):
+        conversion.raw.warn("schema_invalid", "a schema must be an object; read as any value", pointer)
+        return {}
+    out: JsonSchema = {}
+    if isinstance(value.get("$ref"), str):
+        target = conversion.raw.target(value["$ref"], (*pointer, "$ref"))
+        if not isinstance(pointers.get(conversion.raw.root, target), (dict, bool)):
+            raise Stop("not_a_schema", f"{value['$ref']!r} is no schema", (*pointer, "$ref"))
+        conversion.reaches.add(target)
+        out["$ref"] = f"#/$defs/{definition_names.name(target)}"
+        if conversion.raw.kind == "openapi-3.0":
+            # 3.0 ignores what stands beside a reference; prose can stay, it constrains nothing.
+            return out | {key: value[key] for key in ("description",) if isinstance(value.get(key), str)}
+    for key, item in value.items():
+        _keyword(conversion, out, key, item, (*pointer, key))
+    _old_forms(value, out)
+    _without_unsent(conversion, value, out, pointer)
+    return _nullable(value, out) if conversion.raw.kind != "openapi-3.1" else out
+
+
+def _keyword(conversion: Conversion, out: JsonSchema, key: str, item: Any, pointer: Pointer) -> None:
+    """Copy one keyword of a schema into ``out``, converted."""
+    valid = True
+    if key == "items" and isinstance(item, list):
+        key = "prefixItems"
+    if key in keywords.PLAIN:
+        valid = keywords.PLAIN[key](item)
+        if valid:
+            is_set = key in {"required", "type"} and isinstance(item, list)
+            out[key] = list(dict.fromkeys(item)) if is_set else item
+    elif key in keywords.ONE_SCHEMA:
+        out[key] = _schema(conversion, item, pointer)
+    elif key in keywords.SCHEMA_LIST:
+        valid = isinstance(item, list) and bool(item)
+        if valid:
+            out[key] = [_schema(conversion, part, (*pointer, str(at))) for at, part in enumerate(item)]
+    elif key in keywords.SCHEMA_MAP:
+        valid = isinstance(item, dict)
+        if valid:
+            usable = [name for name in item if key != "patternProperties" or keywords.is_pattern(name)]
+            valid = len(usable) == len(item)
+            out[key] = {name: _schema(conversion, item[name], (*pointer, name)) for name in usable}
+    if not valid and not (key in _BOUNDS and isinstance(item, bool)):
+        conversion.raw.warn("schema_keyword_invalid", f"{key!r} has no valid value; ignored", pointer)
+
+
+_BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+
+
+def _old_forms(value: dict[str, Any], out: JsonSchema) -> None:
+    """``example`` and the boolean bounds of 3.0 in the words of 2020-12."""
+    if "example" in value and "examples" not in out:
+        out["examples"] = [value["example"]]
+    for exclusive, bound in _BOUNDS.items():
+        if value.get(exclusive) is True and bound in out:
+            out[exclusive] = out.pop(bound)
+
+
+def _nullable(value: dict[str, Any], out: JsonSchema) -> JsonSchema:
+    """``nullable: true`` of 3.0.
+
+    By the letter it only widens a ``type`` beside it; documents also write it beside a combinator
+    and mean the same, so null is then an alternative of the whole.
+    """
+    if value.get("nullable") is not True:
+        return out
+    if any(key in out for key in ("allOf", "anyOf", "oneOf", "not")):
+        outside = {key: out.pop(key) for key in _ANNOTATIONS if key in out}
+        return {**outside, "anyOf": [out, {"type": "null"}]}
+    if "type" in out:
+        types = out["type"] if isinstance(out["type"], list) else [out["type"]]
+        out["type"] = list(dict.fromkeys([*types, "null"]))
+    if "enum" in out and None not in out["enum"]:
+        out["enum"] = [*out["enum"], None]
+    return out
+
+
+def _without_unsent(conversion: Conversion, value: dict[str, Any], out: JsonSchema, pointer: Pointer) -> None:
+    """A read-only property is not required of a caller, a write-only one not of an answer."""
+    if "required" not in out:
+        return
+    unsent = _unsent_properties(conversion, value, pointer, depth=0)
+    required = [name for name in out["required"] if name not in unsent]
+    if required:
+        out["required"] = required
+    else:
+        del out["required"]
+
+
+def _unsent_properties(conversion: Conversion, value: Any, pointer: Pointer, depth: int) -> set[str]:
+    """Names that this schema, or a part of its ``allOf``, marks as going the other way only."""
+    if not isinstance(value, dict) or depth > 10:
+        return set()
+    mark = _NOT_SENT[conversion.direction]
+    found: set[str] = set()
+    properties = value.get("properties")
+    for name, item in properties.items() if isinstance(properties, dict) else ():
+        there, _ = conversion.raw.follow(item, (*pointer, "properties", name))
+        if isinstance(there, dict) and there.get(mark) is True:
+            found.add(name)
+    parts = value.get("allOf")
+    for index, item in enumerate(parts if isinstance(parts, list) else ()):
+        there, at = conversion.raw.follow(item, (*pointer, "allOf", str(index)))
+        found |= _unsent_properties(conversion, there, at, depth + 1)
+    return found
