@@ -7,17 +7,19 @@ session here. ``nox --json -l`` feeds the matrix of the workflows.
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 
 import nox
+import tomllib
 
 ROOT = Path(__file__).parent
 PACKAGES = ("core", "shims", "runtime", "generator", "lab")
 EXAMPLES = ("payments", "paypal-payments", "notion")
 GOLDEN = ("payments",)
 BUNDLES = ROOT / "dist" / "bundles"
-HARNESSES = tuple(tomllib.loads((ROOT / "harness-images" / "pins.toml").read_text(encoding="utf-8"))["harness"])
+HARNESSES = tuple(
+    tomllib.loads((ROOT / "harness-images" / "pins.toml").read_text(encoding="utf-8"))["harness"]
+)
 
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -41,7 +43,9 @@ def generate(session: nox.Session) -> None:
     if "--check" in session.posargs or "--update-golden" in session.posargs:
         action = "check" if "--check" in session.posargs else "update"
         for name in GOLDEN:
-            session.run("python", "tests/golden/golden.py", action, str(BUNDLES / name), f"tests/golden/{name}")
+            session.run(
+                "python", "tests/golden/golden.py", action, str(BUNDLES / name), f"tests/golden/{name}"
+            )
 
 
 @nox.session
@@ -72,7 +76,9 @@ def lint(session: nox.Session) -> None:
 @nox.session
 def typecheck(session: nox.Session) -> None:
     """mypy, strict, over all packages and the project's own scripts."""
-    install(session, "mypy", "pytest", "pytest-httpserver", "hypothesis", "types-PyYAML", "types-docker", "nox")
+    install(
+        session, "mypy", "pytest", "pytest-httpserver", "hypothesis", "types-PyYAML", "types-docker", "nox"
+    )
     session.run("mypy", *(f"packages/{name}/src" for name in PACKAGES), "noxfile.py", "bootstrap.py")
 
 

@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from pydantic import Field
 
 from anvil_core.air import Frozen
 from anvil_generator.files import write_file
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 FILE_NAME = "approvals.yaml"
 FINGERPRINT_VERSION = 1
 PROSE = frozenset({"title", "description", "example", "examples", "$comment", "deprecated"})
-HEADING = "# Written by `anvil approve`. Each entry is for what was reviewed: look at its changes as at code.\n"
+HEADING = (
+    "# Written by `anvil approve`. Each entry is for what was reviewed: look at its changes as at code.\n"
+)
 
 
 class Approval(Frozen):
@@ -54,7 +57,7 @@ class Approvals(Frozen):
 
     anvil: int = 1
     revision: Revision = Revision()
-    operations: dict[str, Approval] = {}
+    operations: dict[str, Approval] = Field(default_factory=dict)
 
 
 def read_approvals(path: Path, name: str | None = None) -> tuple[Approvals, YamlFile]:
@@ -116,7 +119,9 @@ def _mark(reviewed: dict[str, Any]) -> str:
 
 def without_prose(schema: JsonSchema) -> JsonSchema:
     """The schema without the words that change nothing about what is accepted."""
-    return {key: _strip(value, inside_names=key in _NAMED) for key, value in schema.items() if key not in PROSE}
+    return {
+        key: _strip(value, inside_names=key in _NAMED) for key, value in schema.items() if key not in PROSE
+    }
 
 
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})

@@ -177,7 +177,10 @@ def _bundle_facts(compiled: Compiled, facts: dict[str, str], files: list[Emitted
         "version": facts["version"],
         "revision": compiled.revision,
         "harnesses": {harness.id: harness.verified.model_dump() for harness in compiled.harnesses},
-        "files": {file.path: hashlib.sha256(file.data).hexdigest() for file in sorted(files, key=lambda one: one.path)},
+        "files": {
+            file.path: hashlib.sha256(file.data).hexdigest()
+            for file in sorted(files, key=lambda one: one.path)
+        },
     }
 
 

@@ -61,13 +61,17 @@ def compile_project(
     policy = human_approval or project.manifest.human_approval
     tool_names = _tool_names(document, said, service.id, project)
     contracted = tuple(
-        contract(found, tool_names[key(found)], service.id, said.get(key(found)), _said_at(project, found), policy)
+        contract(
+            found, tool_names[key(found)], service.id, said.get(key(found)), _said_at(project, found), policy
+        )
         for found in document.operations
     )
     problems = [problem for one in contracted for problem in one.problems]
     if problems:
         raise Failed(problems)
-    operations = with_states(tuple(one.operation for one in contracted), service, project.approvals.operations)
+    operations = with_states(
+        tuple(one.operation for one in contracted), service, project.approvals.operations
+    )
     operations = tuple(sorted(operations, key=lambda operation: operation.name))
     _check_ids(operations, document)
     approved = [operation for operation in operations if operation.state == "approved"]
@@ -97,7 +101,7 @@ def _harnesses(project: Project) -> tuple[Harness, ...]:
 def _service(project: Project, document: Document, service_id: str | None) -> Service:
     identifier = service_id or project.manifest.service or _slug(document.title)
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", identifier) or len(identifier) > SERVICE_ID_LENGTH:
-        message = f'"{identifier}" is no service id of at most {SERVICE_ID_LENGTH} characters; give one with --service'
+        message = f'"{identifier}" is no service id (at most {SERVICE_ID_LENGTH} characters); see --service'
         raise failure("service_id", message, document.uri)
     address, base_path = _origin(project, document)
     return Service(
@@ -122,14 +126,18 @@ def _origin(project: Project, document: Document) -> tuple[Origin, str]:
     for server in document.servers:
         if server.origin is not None:
             return server.origin, server.base_path
-    message = "the document names no server with an absolute address; say it in anvil.yaml as server: https://..."
+    message = (
+        "the document names no server with an absolute address; say it in anvil.yaml as server: https://..."
+    )
     raise failure("no_server", message, document.uri)
 
 
 def _manifest_operations(project: Project, document: Document) -> dict[str, ManifestOperation]:
     """The manifest's entries by method and path. Raises Failed for one that names no operation."""
     by_name = {key(found): key(found) for found in document.operations}
-    by_name |= {found.source.operation_id: key(found) for found in document.operations if found.source.operation_id}
+    by_name |= {
+        found.source.operation_id: key(found) for found in document.operations if found.source.operation_id
+    }
     said, problems = {}, []
     for name, entry in project.manifest.operations.items():
         if name in by_name:
@@ -141,7 +149,7 @@ def _manifest_operations(project: Project, document: Document) -> dict[str, Mani
             Problem(
                 severity="error",
                 code="unknown_operation",
-                message=f'the document has no operation "{name}"; name one by operationId or METHOD /path, such as "{near}"',
+                message=f'the document has no operation "{name}"; use operationId or METHOD /path, as "{near}"',
                 position=project.manifest_file.position("operations", name),
             )
         )
@@ -165,7 +173,9 @@ def _tool_names(
     for found in document.operations:
         given = said[key(found)].name if key(found) in said else None
         named = names.snake(found.source.operation_id or "")
-        wanted[key(found)] = given or named or names.from_method_and_path(found.source.method, found.source.path)
+        wanted[key(found)] = (
+            given or named or names.from_method_and_path(found.source.method, found.source.path)
+        )
     final = names.assign(wanted, limit)
     for found in document.operations:
         given = said[key(found)].name if key(found) in said else None
@@ -190,7 +200,9 @@ def _revision(air: Air, project: Project) -> tuple[int, bool]:
     return recorded.number + 1, False
 
 
-def _warnings(project: Project, operations: tuple[Operation, ...], approved: list[Operation]) -> list[Problem]:
+def _warnings(
+    project: Project, operations: tuple[Operation, ...], approved: list[Operation]
+) -> list[Problem]:
     known = {operation.id: operation for operation in operations}
     found = []
     for identifier in project.approvals.operations:
@@ -204,10 +216,14 @@ def _warnings(project: Project, operations: tuple[Operation, ...], approved: lis
             text = "is blocked in the manifest, so its approval has no effect"
         else:
             text = "was changed since it was reviewed: review it and run `anvil approve` again"
-        found.append(Problem(severity="warning", code="approval_stale", message=f"{identifier} {text}", position=at))
+        found.append(
+            Problem(severity="warning", code="approval_stale", message=f"{identifier} {text}", position=at)
+        )
     if not approved:
         position = Position(file=project.approvals_file.name)
-        found.append(Problem(severity="warning", code="nothing_approved", message=NO_APPROVAL, position=position))
+        found.append(
+            Problem(severity="warning", code="nothing_approved", message=NO_APPROVAL, position=position)
+        )
     return found
 
 

@@ -80,7 +80,9 @@ def contract(
     if said.retries == "always" and draft.idempotency.mode == "none":
         draft.loosened.append("retries: never -> always, though a repeat is not told from a new call")
     if draft.loosened and said.loosen is None:
-        draft.problems += [f'{what}: this lowers a guard; add loosen: {{because: "..."}}' for what in draft.loosened]
+        draft.problems += [
+            f'{what}: this lowers a guard; add loosen: {{because: "..."}}' for what in draft.loosened
+        ]
     problems = tuple(
         Problem(severity="error", code="manifest_refused", message=text, position=position, operation=name)
         for text in draft.problems
@@ -117,7 +119,12 @@ def _lay_effect(draft: Draft, said: ManifestOperation) -> None:
 
 
 def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperation) -> None:
-    if said.effect is not None and said.effect != "read" and draft.idempotency.mode == "natural" and found.source.method == "get":
+    if (
+        said.effect is not None
+        and said.effect != "read"
+        and draft.idempotency.mode == "natural"
+        and found.source.method == "get"
+    ):
         draft.idempotency = draft.idempotency.model_copy(update={"mode": "none"})
     if said.idempotency is None:
         return
@@ -128,13 +135,20 @@ def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperatio
     carrier, key = now.carrier or was.carrier, now.key or was.key
     takes_key = now.mode in ("required", "key_supported")
     if takes_key and not (carrier and key):
-        draft.problems.append("idempotency: say the key's carrier (header, query, body or path) and its name on the wire")
+        draft.problems.append(
+            "idempotency: say the key's carrier (header, query, body or path) and its name on the wire"
+        )
     parameter = next((one for one in found.parameters if (one.name, one.location) == (key, carrier)), None)
     declared = key_form(parameter.json_schema) if parameter else was.form
     draft.key_parameter = parameter if takes_key else None
     form = (now.form or declared or KeyForm()) if takes_key else None
     draft.idempotency = was.model_copy(
-        update={"mode": now.mode, "carrier": carrier if takes_key else None, "key": key if takes_key else None, "form": form}
+        update={
+            "mode": now.mode,
+            "carrier": carrier if takes_key else None,
+            "key": key if takes_key else None,
+            "form": form,
+        }
     )
     draft.evidence.append(_by_manifest("idempotency", now.mode))
 
@@ -158,7 +172,9 @@ def _lay_confirmation(draft: Draft, inferred: Inferred, said: ManifestOperation)
         draft.problems.append("confirmation.human_approval: only a mutation can need a person's approval")
     reason = word.reason or draft.confirmation.reason or REASONS["repeat"]
     required = required or human
-    draft.confirmation = Confirmation(required=required, reason=reason if required else "", human_approval=human)
+    draft.confirmation = Confirmation(
+        required=required, reason=reason if required else "", human_approval=human
+    )
     draft.evidence.append(_by_manifest("confirmation", "required" if required else "not required"))
 
 
@@ -183,11 +199,22 @@ def _check_carrier(draft: Draft, found: FoundOperation) -> None:
 
 
 def _operation(
-    found: FoundOperation, name: str, service_id: str, said: ManifestOperation, draft: Draft, inferred: Inferred
+    found: FoundOperation,
+    name: str,
+    service_id: str,
+    said: ManifestOperation,
+    draft: Draft,
+    inferred: Inferred,
 ) -> Operation:
     parameters = tuple(one for one in found.parameters if one is not draft.key_parameter)
     shape = assemble(parameters, found.body, found.definitions)
-    state = "blocked" if said.state == "blocked" else "generated" if inferred.certain or said.effect else "review_required"
+    state = (
+        "blocked"
+        if said.state == "blocked"
+        else "generated"
+        if inferred.certain or said.effect
+        else "review_required"
+    )
     return Operation(
         id=operation_id(service_id, found, name),
         name=name,
@@ -215,7 +242,10 @@ def operation_id(service_id: str, found: FoundOperation, name: str) -> str:
     """service.resource.action. The resource is the first tag, or the first fixed part of the path."""
     fixed = [part for part in found.source.path.split("/") if part and "{" not in part]
     resource = (found.tags[0] if found.tags else "") or (fixed[0] if fixed else "root")
-    clean = "_".join("".join(c if c.isascii() and c.isalnum() else " " for c in resource.lower()).split()) or "root"
+    clean = (
+        "_".join("".join(c if c.isascii() and c.isalnum() else " " for c in resource.lower()).split())
+        or "root"
+    )
     return f"{service_id}.{clean}.{name.removeprefix(clean + '_')}"
 
 
@@ -238,10 +268,11 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _pagination(parameters: tuple[Parameter, ...]) -> Pagination | None:
-    arguments = tuple(one.argument for one in parameters if one.location == "query" and one.name.lower() in PAGING)
+    arguments = tuple(
+        one.argument for one in parameters if one.location == "query" and one.name.lower() in PAGING
+    )
     return Pagination(arguments=arguments) if arguments else None
 
 
 def _by_manifest(name: str, value: str) -> Evidence:
     return Evidence(field=name, basis="manifest", note=value)
-

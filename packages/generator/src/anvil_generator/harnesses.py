@@ -6,16 +6,16 @@ No harness is named in the generator. A folder of ``anvil_shims`` with a ``contr
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import hookcore
 import jinja2
+import tomllib
 
+import hookcore
 from anvil_core.air import Frozen
 
 if TYPE_CHECKING:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import resources
 from typing import TYPE_CHECKING
+
+import tomllib
 
 from anvil_core.air import Confirmation, Effect, Evidence, Idempotency, KeyForm, Risk
 from anvil_core.names import words
@@ -20,42 +23,13 @@ if TYPE_CHECKING:
     from anvil_generator.sources import FoundOperation
 
 READ_METHODS = frozenset({"get", "head", "options", "trace"})
-READ_VERBS = frozenset(
-    "autocomplete calculate check count describe estimate fetch find get list lookup peek query read retrieve "
-    "search show suggest view".split()
-)
-MUTATION_VERBS = frozenset(
-    "accept activate add approve archive assign attach authorize block book cancel capture change charge clear "
-    "clone close commit complete confirm connect copy create deactivate decline delete deploy destroy detach "
-    "disable disconnect dispatch drop edit enable enroll erase execute expire finalize follow fulfill generate "
-    "grant import insert install invite invoke issue join kick kill leave link lock mark merge migrate modify "
-    "move mute open order pause pay pin publish purchase purge push reactivate reauthorize reboot recalculate "
-    "redeem refresh refund register reject release remove rename renew reopen reorder replace reply reschedule "
-    "reset resend resize resolve restart restore resume retry revert revoke rollback rotate run save schedule "
-    "send set ship sign start stop store submit subscribe suspend swap switch sync terminate toggle transfer "
-    "transition trash trigger unarchive unassign unblock uninstall unlink unlock unpublish unsubscribe update "
-    "upgrade upload upsert void wipe withdraw write".split()
-)
-NOUNS_TOO = frozenset(
-    "block book capture change charge clear close copy issue leave link lock mark open order pay pin push "
-    "refund register release reply run schedule ship sign start stop store transfer".split()
-)
-RISK_WORDS: dict[Risk, frozenset[str]] = {
-    "financial": frozenset(
-        "buy capture captures charge charges credit credits debit debits disburse disbursement invoice invoices "
-        "order orders pay payment payments payout payouts purchase purchases reauthorize refund refunds "
-        "reimburse transfer transfers void withdraw withdrawal withdrawals".split()
-    ),
-    "destructive": frozenset(
-        "clear delete destroy drop erase expunge kill prune purge remove reset terminate trash truncate "
-        "uninstall wipe".split()
-    ),
-    "high": frozenset(
-        "ban block cancel deactivate deploy disable email grant invite lock notify password permission "
-        "permissions publish reboot restart revoke role roles rotate send sms suspend token tokens".split()
-    ),
-}
-KEY_NAMES = frozenset({"idempotencykey", "xidempotencykey", "idempotencytoken", "paypalrequestid", "clienttoken"})
+_FILE = resources.files("anvil_generator") / "vocabulary.toml"
+VOCABULARY = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+READ_VERBS = frozenset(VOCABULARY["read_verbs"])
+MUTATION_VERBS = frozenset(VOCABULARY["mutation_verbs"])
+NOUNS_TOO = frozenset(VOCABULARY["nouns_too"])
+RISK_WORDS: dict[Risk, frozenset[str]] = {risk: frozenset(seen) for risk, seen in VOCABULARY["risk"].items()}
+KEY_NAMES = frozenset(VOCABULARY["idempotency"]["key_names"])
 LONGEST_KEY = 10_000
 
 REASONS = {
@@ -63,7 +37,7 @@ REASONS = {
     "destructive": "It destroys data.",
     "high": "It is a high-risk change.",
     "irreversible": "It cannot be undone.",
-    "repeat": "Repeating it by mistake may do it twice: the API gives no way to tell a repeat from a new call.",
+    "repeat": "Repeating it may do it twice: the API gives no way to tell a repeat from a new call.",
 }
 
 
@@ -123,7 +97,9 @@ def _path_words(found: FoundOperation) -> list[str]:
 def _kind(found: FoundOperation) -> tuple[str, bool, str]:
     method, name, summary = found.source.method, _name_words(found), words(found.summary)
     if method in READ_METHODS:
-        verb = _first(MUTATION_VERBS - NOUNS_TOO, [*name, *summary]) or _first(NOUNS_TOO, [*name[:1], *summary[:1]])
+        verb = _first(MUTATION_VERBS - NOUNS_TOO, [*name, *summary]) or _first(
+            NOUNS_TOO, [*name[:1], *summary[:1]]
+        )
         if verb:
             return "read", False, f'{method.upper()}, but its name or summary says "{verb}"'
         return "read", True, f"the method is {method.upper()}"
@@ -131,14 +107,18 @@ def _kind(found: FoundOperation) -> tuple[str, bool, str]:
         reads = name[0] in READ_VERBS or name[-1] in READ_VERBS
         verb = _first(MUTATION_VERBS, [*name, *summary, *_path_words(found)])
         if reads and not verb:
-            return "read", False, f'the method is POST, but it is named "{" ".join(name)}" and nothing says change'
+            return (
+                "read",
+                False,
+                f'the method is POST, but it is named "{" ".join(name)}" and nothing says change',
+            )
     return "mutation", True, f"the method is {method.upper()}"
 
 
 def _risk(found: FoundOperation) -> tuple[Risk, str]:
     seen = [*_name_words(found), *_path_words(found), *words(found.summary)]
-    for risk in ("financial", "destructive", "high"):
-        word = _first(RISK_WORDS[risk], seen)
+    for risk, vocabulary in RISK_WORDS.items():
+        word = _first(vocabulary, seen)
         if word:
             return risk, f'the word "{word}" in its name, path or summary'
     if found.source.method == "delete":
@@ -158,7 +138,11 @@ def _idempotency(found: FoundOperation, kind: str) -> tuple[Idempotency, Paramet
         idempotency = Idempotency(mode=mode, carrier=parameter.location, key=parameter.name, form=form)
         return idempotency, parameter, f"the document declares {parameter.name}"
     if found.source.method in ("put", "delete"):
-        return Idempotency(mode="natural"), None, f"{found.source.method.upper()} is idempotent (RFC 9110, 9.2.2)"
+        return (
+            Idempotency(mode="natural"),
+            None,
+            f"{found.source.method.upper()} is idempotent (RFC 9110, 9.2.2)",
+        )
     return Idempotency(mode="none"), None, "the document declares no key"
 
 
@@ -171,7 +155,9 @@ def key_form(schema: dict[str, object]) -> KeyForm:
     shortest, longest = schema.get("minLength", 1), schema.get("maxLength", 255)
     low = min(max(int(shortest), 1), LONGEST_KEY) if isinstance(shortest, int) else 1
     high = min(max(int(longest), low), LONGEST_KEY) if isinstance(longest, int) else 255
-    return KeyForm(format="uuid" if schema.get("format") == "uuid" else "token", min_length=low, max_length=high)
+    return KeyForm(
+        format="uuid" if schema.get("format") == "uuid" else "token", min_length=low, max_length=high
+    )
 
 
 def _action(found: FoundOperation, kind: str) -> str:

@@ -27,7 +27,9 @@ app.command("inspect")(inspect)
 
 @app.callback()
 def options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+    ] = False,
 ) -> None:
     if version:
         from importlib import metadata  # noqa: PLC0415

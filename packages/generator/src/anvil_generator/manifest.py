@@ -61,7 +61,7 @@ class Manifest(Frozen):
     harnesses: tuple[str, ...] = Field(default=("claude",), min_length=1)
     human_approval: HumanApprovalPolicy = "none"
     approval_elicitation: Literal["listed", "any", "none"] = "listed"
-    operations: dict[str, ManifestOperation] = {}
+    operations: dict[str, ManifestOperation] = Field(default_factory=dict)
 
 
 def read_manifest(path: Path, name: str | None = None) -> tuple[Manifest, YamlFile]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anvil_generator import approvals, manifest
@@ -11,6 +10,8 @@ from anvil_generator.errors import failure
 from anvil_generator.yamlfiles import YamlFile
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from anvil_generator.approvals import Approvals
     from anvil_generator.manifest import Manifest
 
@@ -27,7 +28,9 @@ class Project:
     approvals_path: Path | None
 
 
-def open_project(target: Path, manifest_path: Path | None = None, approvals_path: Path | None = None) -> Project:
+def open_project(
+    target: Path, manifest_path: Path | None = None, approvals_path: Path | None = None
+) -> Project:
     """Open a project folder or a bare document. Raises Failed for anything that cannot be read.
 
     A bare document has no manifest unless one is given: nothing in it is approved.
@@ -56,7 +59,9 @@ def _open_folder(folder: Path, manifest_path: Path, approvals_path: Path | None)
     document = folder / said.document
     if not document.is_file():
         position = file.position("document")
-        raise failure("no_document", f"the document {said.document} is not there", position.file, position.line)
+        raise failure(
+            "no_document", f"the document {said.document} is not there", position.file, position.line
+        )
     path = approvals_path or folder / approvals.FILE_NAME
     reviewed, reviewed_file = approvals.read_approvals(path, str(path))
     return Project(said, file, document, reviewed, reviewed_file, path)

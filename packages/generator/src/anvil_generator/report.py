@@ -30,7 +30,11 @@ def report(compiled: Compiled) -> dict[str, Any]:
             ],
         },
         "loosened": [
-            {"id": operation.id, "what": list(by_id[operation.id].loosened), "because": by_id[operation.id].because}
+            {
+                "id": operation.id,
+                "what": list(by_id[operation.id].loosened),
+                "because": by_id[operation.id].because,
+            }
             for operation in compiled.air.operations
             if by_id[operation.id].loosened
         ],

@@ -48,10 +48,12 @@ def read_yaml(path: Path, name: str | None = None) -> YamlFile:
         lines: dict[Key, int] = {}
         if node is not None:
             _note_lines(node, (), lines, name)
-        return YamlFile(name, yaml.load(text, Loader=yaml.CSafeLoader), lines)  # noqa: S506  # a safe loader
+        return YamlFile(name, yaml.load(text, Loader=yaml.CSafeLoader), lines)  # a safe loader
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise failure("yaml_invalid", f"not valid YAML: {error.problem}", name, mark.line + 1 if mark else None) from None
+        raise failure(
+            "yaml_invalid", f"not valid YAML: {error.problem}", name, mark.line + 1 if mark else None
+        ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise failure("yaml_invalid", f"not valid YAML: {error}", name) from None
 
@@ -62,7 +64,12 @@ def _note_lines(node: yaml.Node, key: Key, lines: dict[Key, int], name: str) -> 
         for key_node, value_node in node.value:
             inner = (*key, str(key_node.value))
             if inner in lines:
-                raise failure("duplicate_key", f'the key "{key_node.value}" stands twice', name, key_node.start_mark.line + 1)
+                raise failure(
+                    "duplicate_key",
+                    f'the key "{key_node.value}" stands twice',
+                    name,
+                    key_node.start_mark.line + 1,
+                )
             lines[inner] = key_node.start_mark.line + 1
             _note_lines(value_node, inner, lines, name)
     elif isinstance(node, yaml.SequenceNode):
@@ -79,12 +86,16 @@ def validate(model: type[Model], file: YamlFile, code: str) -> Model:
             Problem(
                 severity="error",
                 code=code,
-                message=f"{'.'.join(str(part) for part in item['loc']) or 'the file'}: {_plain(item['type'], item['msg'])}",
+                message=f"{_dotted(item['loc'])}: {_plain(item['type'], item['msg'])}",
                 position=file.position(*item["loc"]),
             )
             for item in error.errors()
         ]
         raise Failed(problems) from None
+
+
+def _dotted(location: tuple[str | int, ...]) -> str:
+    return ".".join(str(part) for part in location) or "the file"
 
 
 def _plain(kind: str, message: str) -> str:

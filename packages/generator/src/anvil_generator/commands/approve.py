@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import getpass
 import json
 from pathlib import Path
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def approve(
     target: Annotated[Path, typer.Argument(help="The project folder.", metavar="PROJECT")],
     operations: Annotated[
-        list[str] | None, typer.Argument(help="Operations by id, tool name or operationId.", metavar="[OP]...")
+        list[str] | None,
+        typer.Argument(help="Operations by id, tool name or operationId.", metavar="[OP]..."),
     ] = None,
     reads: Annotated[bool, typer.Option("--reads", help="Every read that nothing speaks against.")] = False,
     unchanged: Annotated[
@@ -45,7 +46,9 @@ def approve(
     else:
         for operation in new:
             again = " again, since only Anvil's own rules changed" if unchanged else ""
-            print(f"approved{again} {operation.id} ({operation.source.method.upper()} {operation.source.path})")
+            print(
+                f"approved{again} {operation.id} ({operation.source.method.upper()} {operation.source.path})"
+            )
         print(f"{len(new)} newly approved; {project.approvals_path} is to be reviewed and committed")
 
 
@@ -56,7 +59,9 @@ def _chosen(
         raise failure("usage", "name operations, or give --reads or --unchanged", "anvil approve", usage=True)
     chosen = [_find(compiled, name) for name in wanted]
     if reads:
-        chosen += [one for one in compiled.air.operations if one.effect.kind == "read" and one.state == "generated"]
+        chosen += [
+            one for one in compiled.air.operations if one.effect.kind == "read" and one.state == "generated"
+        ]
     if unchanged:
         chosen += [one for one in compiled.air.operations if _only_rules_changed(one, compiled, project)]
     return chosen
@@ -67,7 +72,9 @@ def _only_rules_changed(operation: Operation, compiled: Compiled, project: Proje
     approval, service = project.approvals.operations.get(operation.id), compiled.air.service
     if approval is None or operation.state == "blocked":
         return False
-    return approval.said == said_mark(operation, service) and approval.fingerprint != fingerprint(operation, service)
+    return approval.said == said_mark(operation, service) and approval.fingerprint != fingerprint(
+        operation, service
+    )
 
 
 def _find(compiled: Compiled, name: str) -> Operation:
@@ -81,7 +88,9 @@ def _find(compiled: Compiled, name: str) -> Operation:
     raise failure("unknown_operation", message, compiled.document.uri, usage=True)
 
 
-def _write(compiled: Compiled, project: Project, chosen: list[Operation], by: str, note: str) -> list[Operation]:
+def _write(
+    compiled: Compiled, project: Project, chosen: list[Operation], by: str, note: str
+) -> list[Operation]:
     if project.approvals_path is None:
         raise failure("usage", "a bare document has no approvals file", str(project.document), usage=True)
     service = compiled.air.service
@@ -90,12 +99,14 @@ def _write(compiled: Compiled, project: Project, chosen: list[Operation], by: st
     for operation in chosen:
         mark = fingerprint(operation, service)
         if entries.get(operation.id) is None or entries[operation.id].fingerprint != mark:
-            today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+            today = dt.datetime.now(tz=dt.UTC).date().isoformat()
             entries[operation.id] = Approval(
                 fingerprint=mark, said=said_mark(operation, service), by=by, on=today, note=note
             )
             new.append(operation)
-    updated = compiled.air.model_copy(update={"operations": with_states(compiled.air.operations, service, entries)})
+    updated = compiled.air.model_copy(
+        update={"operations": with_states(compiled.air.operations, service, entries)}
+    )
     digest = catalog.contract_digest(catalog.lines(updated))
     revision = project.approvals.revision
     if revision.contract_digest != digest:

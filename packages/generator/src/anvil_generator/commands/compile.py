@@ -23,11 +23,15 @@ MARKER = "bundle.json"
 
 
 def compile_command(
-    target: Annotated[Path, typer.Argument(help="A project folder, or an API document.", metavar="PROJECT|SPEC")],
+    target: Annotated[
+        Path, typer.Argument(help="A project folder, or an API document.", metavar="PROJECT|SPEC")
+    ],
     out: Annotated[Path, typer.Option("--out", help="The bundle's folder; replaced when it holds a bundle.")],
     manifest_path: Annotated[Path | None, typer.Option("--manifest", help="A manifest elsewhere.")] = None,
     approvals_path: Annotated[Path | None, typer.Option("--approvals", help="Approvals elsewhere.")] = None,
-    service: Annotated[str | None, typer.Option("--service", help="The service id, at most 16 characters.")] = None,
+    service: Annotated[
+        str | None, typer.Option("--service", help="The service id, at most 16 characters.")
+    ] = None,
     human_approval: Annotated[
         str | None, typer.Option("--human-approval", help="none, unsafe or all; written into anvil.yaml.")
     ] = None,
@@ -62,7 +66,9 @@ def _refuse_foreign(out: Path) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise failure("out_taken", "is there and is not a folder", str(out), usage=True)
     if out.is_dir() and any(out.iterdir()) and not (out / MARKER).is_file():
-        raise failure("out_taken", f"holds other things and no {MARKER}; choose an empty folder", str(out), usage=True)
+        raise failure(
+            "out_taken", f"holds other things and no {MARKER}; choose an empty folder", str(out), usage=True
+        )
 
 
 def _tell(compiled: Compiled, out: Path, files: int) -> None:

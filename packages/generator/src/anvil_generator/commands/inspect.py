@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    target: Annotated[Path, typer.Argument(help="A project folder, or an API document.", metavar="PROJECT|SPEC")],
-    service: Annotated[str | None, typer.Option("--service", help="The service id, at most 16 characters.")] = None,
+    target: Annotated[
+        Path, typer.Argument(help="A project folder, or an API document.", metavar="PROJECT|SPEC")
+    ],
+    service: Annotated[
+        str | None, typer.Option("--service", help="The service id, at most 16 characters.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show every operation with its effect, risk, gates and state. Writes nothing."""
@@ -37,7 +41,9 @@ def inspect(
 
 
 def _contract(operation: Operation) -> dict[str, object]:
-    return operation.model_dump(mode="json", include={"effect", "idempotency", "confirmation", "controls", "evidence"})
+    return operation.model_dump(
+        mode="json", include={"effect", "idempotency", "confirmation", "controls", "evidence"}
+    )
 
 
 def _gates(operation: Operation) -> str:
