@@ -32,7 +32,7 @@ HEADING = (
 
 
 class Approval(Frozen):
-    """One review. ``fingerprint`` and ``said`` are "1:" and a SHA-256 in hex; ``on`` is a date, year first.
+    """One review. ``fingerprint`` and ``said`` are "1:" and a SHA-256 in hex; ``date`` has the year first.
 
     ``fingerprint`` covers all that was reviewed; ``said`` only what the document and the manifest say,
     so that a change of Anvil's own rules can be told from a change of the API.
@@ -41,7 +41,7 @@ class Approval(Frozen):
     fingerprint: str
     said: str
     by: str
-    on: str
+    date: str
     note: str = ""
 
 

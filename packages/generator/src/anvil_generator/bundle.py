@@ -146,15 +146,25 @@ def _arguments(operation: Operation) -> list[tuple[str, bool, str]]:
     needed |= {name for name in (controls.confirm,) if name}
     if operation.idempotency.mode == "required" and controls.idempotency_key:
         needed.add(controls.idempotency_key)
-    return [
-        (name, name in needed, one_line(str(part.get("description", "")) if isinstance(part, dict) else ""))
-        for name, part in schema["properties"].items()
-    ]
+    return [(name, name in needed, _argument_text(part)) for name, part in schema["properties"].items()]
+
+
+def _argument_text(schema: Any) -> str:
+    """The argument's own description, or the fields of an object that has none."""
+    if not isinstance(schema, dict):
+        return ""
+    if schema.get("description"):
+        return one_line(str(schema["description"]))
+    needed = schema.get("required", ())
+    fields = [f"`{name}`" + (" (required)" if name in needed else "") for name in schema.get("properties", {})]
+    return "an object with " + ", ".join(fields) if fields else ""
 
 
 def one_line(text: str, longest: int = 300) -> str:
     """The text on one line, cut at a word where it is long: Markdown lists need that."""
-    flat = " ".join(text.split())
+    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+    ended = [part if part[-1] in ".:;!?" else f"{part}." for part in paragraphs[:-1] if part]
+    flat = " ".join([*ended, paragraphs[-1]]).strip()
     return flat if len(flat) <= longest else flat[:longest].rsplit(" ", 1)[0] + " ..."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -240,7 +241,8 @@ def _operation(
 
 def operation_id(service_id: str, found: FoundOperation, name: str) -> str:
     """service.resource.action. The resource is the first tag, or the first fixed part of the path."""
-    fixed = [part for part in found.source.path.split("/") if part and "{" not in part]
+    parts = [part for part in found.source.path.split("/") if part and "{" not in part]
+    fixed = [part for part in parts if not re.fullmatch(r"api|v\d+(\.\d+)*", part)] or parts
     resource = (found.tags[0] if found.tags else "") or (fixed[0] if fixed else "root")
     clean = (
         "_".join("".join(c if c.isascii() and c.isalnum() else " " for c in resource.lower()).split())

@@ -98,7 +98,7 @@ def _kind(found: FoundOperation) -> tuple[str, bool, str]:
     method, name, summary = found.source.method, _name_words(found), words(found.summary)
     if method in READ_METHODS:
         verb = _first(MUTATION_VERBS - NOUNS_TOO, [*name, *summary]) or _first(
-            NOUNS_TOO, [*name[:1], *summary[:1]]
+            NOUNS_TOO, [*words(found.source.operation_id or "")[:1], *summary[:1]]
         )
         if verb:
             return "read", False, f'{method.upper()}, but its name or summary says "{verb}"'
