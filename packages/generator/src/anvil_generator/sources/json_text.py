@@ -33,14 +33,14 @@ def parse(text: str) -> Tree:
     decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_constant=_no_constant, parse_float=_finite)
     try:
         root = decoder.decode(text)
+        if _SURROGATE_ESCAPE.search(text):
+            root = _without_lone_surrogates(root)
     except json.JSONDecodeError as error:
         raise TextError("invalid_json", f"not valid JSON: {error.msg}", error.lineno) from error
     except RecursionError as error:
         raise TextError("document_too_deep", "the document is nested too deep", None) from error
     except ValueError as error:
         raise TextError("invalid_json", f"not valid JSON: {error}", None) from error
-    if _SURROGATE_ESCAPE.search(text):
-        root = _without_lone_surrogates(root)
     index = _Index(text)
     return Tree(root, index.line, tuple(index.duplicates()) if repeated else ())
 

@@ -34,6 +34,9 @@ ONE_SCHEMA = frozenset(
 SCHEMA_LIST = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 SCHEMA_MAP = frozenset({"dependentSchemas", "patternProperties", "properties"})
 
+# Only ``$ref`` by pointer is followed; ignoring another one loosens the schema, so it is reported.
+REFERENCES = frozenset({"$dynamicRef", "$recursiveRef", "$ref"})
+
 
 @lru_cache(maxsize=4096)
 def is_pattern(value: str) -> bool:

@@ -22,7 +22,7 @@ from anvil_generator.sources.pointers import Pointer
 from anvil_generator.sources.raw import Stop, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from anvil_core.air import AuthScheme
     from anvil_generator.sources.definitions import Definitions
@@ -97,16 +97,26 @@ def _places(raw: Raw, account: Account) -> Iterator[Place]:
         at = ("paths", path)
         if path.startswith("x-"):
             continue
+        if isinstance(entry, dict):
+            yield from _places_in(raw, path, entry, at, METHODS)
+            if "$ref" not in entry:
+                continue
         try:
             item, there = raw.object_at(entry, at, "a path item")
         except Stop as stop:
             _leave_out(raw, account, _source(raw, path, "*", None, at), stop)
             continue
-        for method in METHODS:
-            if method in item:
-                pointer = (*there, method)
-                source = _source(raw, path, method, item[method], pointer)
-                yield Place(source, item[method], pointer, item, there)
+        # What stands beside the reference wins; what it adds must not be lost.
+        yield from _places_in(raw, path, item, there, [name for name in METHODS if name not in entry])
+
+
+def _places_in(
+    raw: Raw, path: str, item: dict[str, Any], pointer: Pointer, methods: Sequence[str]
+) -> Iterator[Place]:
+    for method in methods:
+        if method in item:
+            source = _source(raw, path, method, item[method], (*pointer, method))
+            yield Place(source, item[method], (*pointer, method), item, pointer)
 
 
 def _source(raw: Raw, path: str, method: str, value: Any, pointer: Pointer) -> SourceRef:
@@ -133,8 +143,8 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
     declared = parameters.declared(
         raw,
         [
-            (place.item.get("parameters", []), (*place.item_pointer, "parameters")),
-            (value.get("parameters", []), (*pointer, "parameters")),
+            (place.item.get("parameters"), (*place.item_pointer, "parameters")),
+            (value.get("parameters"), (*pointer, "parameters")),
         ],
     )
     declared = _matching_path(raw, place, declared)
@@ -143,7 +153,7 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
         at = (*pointer, "requestBody")
         body, body_reaches = bodies.read(raw, around.definitions, value["requestBody"], at)
     given = parameters.read(raw, around.definitions, declared, around.schemes, has_body=body is not None)
-    responses = value.get("responses", {})
+    responses = {} if value.get("responses") is None else value["responses"]
     auth = security.alternatives(raw, value, pointer)
     security.check_declared(raw, around.schemes, auth, pointer)
     return FoundOperation(

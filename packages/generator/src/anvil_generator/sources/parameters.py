@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -26,6 +27,8 @@ STYLES: dict[str, tuple[Style, ...]] = {
     "header": ("simple",),
     "cookie": ("form",),
 }
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,15 @@ def declared(raw: Raw, lists: Sequence[tuple[Any, Pointer]]) -> list[Declared]:
     """The parameters of several lists; a later list wins over an earlier one."""
     merged: dict[tuple[str, str], Declared] = {}
     for entries, pointer in lists:
+        if entries is None:
+            continue
         if not isinstance(entries, list):
             raise Stop("parameters_invalid", "`parameters` must be a list", pointer)
         here: set[tuple[str, str]] = set()
         for index, entry in enumerate(entries):
             parameter = _declared(raw, entry, (*pointer, str(index)))
+            if parameter is None:
+                continue
             if parameter.key in here:
                 message = f"{parameter.location} parameter {parameter.name!r} is declared twice"
                 raw.warn("parameter_duplicate", message, (*pointer, str(index)))
@@ -74,13 +81,18 @@ def declared(raw: Raw, lists: Sequence[tuple[Any, Pointer]]) -> list[Declared]:
     return list(merged.values())
 
 
-def _declared(raw: Raw, entry: Any, pointer: Pointer) -> Declared:
+def _declared(raw: Raw, entry: Any, pointer: Pointer) -> Declared | None:
     value, there = raw.object_at(entry, pointer, "a parameter")
     name, location = value.get("name"), value.get("in")
     if not isinstance(name, str) or not name:
         raise Stop("parameter_without_name", "a parameter needs a `name`", there)
-    if location not in STYLES:
+    if not isinstance(location, str) or location not in STYLES:
         raise Stop("parameter_location", f"parameter {name!r} has no valid `in`", there)
+    if location in {"header", "cookie"} and not _TOKEN.fullmatch(name):
+        if value.get("required") is True:
+            raise Stop("parameter_name", f"{name!r} is no name for a {location}", there)
+        raw.warn("parameter_name", f"{name!r} is no name for a {location}; left out", there)
+        return None
     return Declared(name, cast("Location", location), value, there)
 
 

@@ -65,28 +65,35 @@ def _schema(conversion: Conversion, value: Any, pointer: Pointer) -> JsonSchema 
 
 def _keyword(conversion: Conversion, out: JsonSchema, key: str, item: Any, pointer: Pointer) -> None:
     """Copy one keyword of a schema into ``out``, converted."""
-    valid = True
     if key == "items" and isinstance(item, list):
         key = "prefixItems"
-    if key in keywords.PLAIN:
-        valid = keywords.PLAIN[key](item)
-        if valid:
-            is_set = key in {"required", "type"} and isinstance(item, list)
-            out[key] = list(dict.fromkeys(item)) if is_set else item
+    if not _usable(key, item):
+        message = f"{key!r} cannot be used as it is written; ignored"
+        conversion.raw.warn("schema_keyword_invalid", message, pointer)
+    elif key in keywords.PLAIN:
+        if key in _BOUNDS and isinstance(item, bool):
+            return
+        is_set = key in {"required", "type"} and isinstance(item, list)
+        out[key] = list(dict.fromkeys(item)) if is_set else item
     elif key in keywords.ONE_SCHEMA:
         out[key] = _schema(conversion, item, pointer)
     elif key in keywords.SCHEMA_LIST:
-        valid = isinstance(item, list) and bool(item)
-        if valid:
-            out[key] = [_schema(conversion, part, (*pointer, str(at))) for at, part in enumerate(item)]
+        out[key] = [_schema(conversion, part, (*pointer, str(at))) for at, part in enumerate(item)]
     elif key in keywords.SCHEMA_MAP:
-        valid = isinstance(item, dict)
-        if valid:
-            usable = [name for name in item if key != "patternProperties" or keywords.is_pattern(name)]
-            valid = len(usable) == len(item)
-            out[key] = {name: _schema(conversion, item[name], (*pointer, name)) for name in usable}
-    if not valid and not (key in _BOUNDS and isinstance(item, bool)):
-        conversion.raw.warn("schema_keyword_invalid", f"{key!r} has no valid value; ignored", pointer)
+        out[key] = {name: _schema(conversion, part, (*pointer, name)) for name, part in item.items()}
+
+
+def _usable(key: str, item: Any) -> bool:
+    """Whether a keyword's value is one that JSON Schema allows, or that another step reads."""
+    if key in keywords.PLAIN:
+        is_old_bound = key in _BOUNDS and isinstance(item, bool)
+        return is_old_bound or keywords.PLAIN[key](item)
+    if key in keywords.SCHEMA_LIST:
+        return isinstance(item, list) and bool(item)
+    if key in keywords.SCHEMA_MAP:
+        named = isinstance(item, dict)
+        return named and (key != "patternProperties" or all(keywords.is_pattern(name) for name in item))
+    return key not in keywords.REFERENCES or (key == "$ref" and isinstance(item, str))
 
 
 _BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}

@@ -36,12 +36,14 @@ def origin(server_url: str) -> tuple[Origin, str]:
         scheme = "http"
     else:
         raise ValueError(f"server {server_url!r} is not http or https")
+    if not server_url.isprintable() or " " in server_url or port == 0:
+        raise ValueError(f"server {server_url!r} is not a URL")
     if "@" in parts.netloc or "?" in server_url or "#" in server_url:
         raise ValueError(f"server {server_url!r} holds a user, a query or a fragment")
     host = parts.hostname or ""
     if not _HOST.fullmatch(host):
         raise ValueError(f"server {server_url!r} has no host name in plain letters")
-    dotted = any(segment in {".", ".."} for segment in parts.path.replace("%2e", ".").split("/"))
+    dotted = any(segment in {".", ".."} for segment in parts.path.lower().replace("%2e", ".").split("/"))
     if not _PATH.fullmatch(parts.path) or dotted:
         raise ValueError(f"server {server_url!r} has a path that is not plain")
     usual = _USUAL_PORT[scheme]
