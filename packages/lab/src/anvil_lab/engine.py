@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 from pathlib import Path
 
@@ -37,3 +38,8 @@ def _check_socket(path: Path) -> None:
         raise UnavailableError(f"no Docker engine: {path} is not a socket ({HELP})")
     if not os.access(path, os.R_OK | os.W_OK):
         raise UnavailableError(f"no Docker engine: {path} may not be used by this user (join group docker)")
+    try:
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(str(path))
+    except OSError as error:
+        raise UnavailableError(f"no Docker engine: nobody listens on {path} ({HELP}): {error}") from None
