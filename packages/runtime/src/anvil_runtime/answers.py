@@ -1,0 +1,123 @@
+"""What the API answered, in the envelope that the tool's output schema promises.
+
+``{"data": ...}`` when the answer conforms to the contract, ``{"raw": ..., "violations": [...]}`` when
+it does not: a wrong upstream never becomes a server error, and never passes as what it is not.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anvil_runtime.arguments import path_text
+from anvil_runtime.bodies import is_json, is_text
+from anvil_runtime.refusals import Refusal, refuse
+
+if TYPE_CHECKING:
+    from anvil_core.air import JsonSchema, Operation
+    from anvil_runtime.arguments import Validators
+    from anvil_runtime.client import Answer
+
+MOST_VIOLATIONS = 10
+LONGEST_VIOLATION = 300
+LONGEST_ERROR_BODY = 4_000
+PASSING_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+def output_schema(operation: Operation) -> JsonSchema:
+    """The output schema of the tool: an answer, a wrong answer, or the plan of a dry run."""
+    data = dict(operation.output.json_schema or {})
+    definitions = data.pop("$defs", None)
+    schema: JsonSchema = {
+        "type": "object",
+        "properties": {
+            "data": data,
+            "raw": {"description": "The API's answer where it is not what the contract describes."},
+            "violations": {"type": "array", "items": {"type": "string"}},
+            "request": {"type": "object"},
+            "sends": {"const": False},
+            "then": {"type": "string"},
+        },
+        "additionalProperties": False,
+    }
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def plan_schema() -> JsonSchema:
+    """The output schema of the preview tool."""
+    return {
+        "type": "object",
+        "properties": {"request": {"type": "object"}, "sends": {"const": False}, "then": {"type": "string"}},
+        "required": ["request", "sends", "then"],
+        "additionalProperties": False,
+    }
+
+
+def success(operation: Operation, answer: Answer, validators: Validators) -> dict[str, Any]:
+    """The envelope of a 2xx answer."""
+    value, violations = _value(answer)
+    if answer.cut:
+        violations.append(f"The answer is cut after {len(answer.body)} bytes. The call was carried out.")
+    if not violations:
+        violations = _violations(operation, answer, value, validators)
+    return {"raw": value, "violations": violations} if violations else {"data": value}
+
+
+def _value(answer: Answer) -> tuple[Any, list[str]]:
+    """The answer as a JSON value, with what is wrong with its form."""
+    if not answer.body:
+        return None, []
+    if is_json(answer.media_type) or not answer.media_type:
+        try:
+            return json.loads(answer.body, parse_constant=_no_constant), []
+        except (ValueError, RecursionError):
+            said = ["The answer is not JSON."] if answer.media_type else []
+            return _as_text(answer.body), said
+    if is_text(answer.media_type):
+        return _as_text(answer.body), []
+    return base64.b64encode(answer.body).decode("ascii"), []
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _as_text(body: bytes) -> str:
+    return body.decode("utf-8", "replace")
+
+
+def _violations(operation: Operation, answer: Answer, value: object, validators: Validators) -> list[str]:
+    schema = operation.output.json_schema
+    if schema is None:
+        return []
+    if not answer.body:
+        return ["The answer is empty."]
+    try:
+        validator = validators.get("output:" + operation.name, schema)
+        errors = list(validator.iter_errors(value))
+    except Exception as error:  # noqa: BLE001  # the call was carried out; a bad schema must not hide its answer
+        return [f"The contract's schema of the answer cannot be used: {error}"[:LONGEST_VIOLATION]]
+    said = [
+        f"{path_text(list(error.instance_path))}: {error.message}"[:LONGEST_VIOLATION] for error in errors
+    ]
+    return said[:MOST_VIOLATIONS]
+
+
+def failure(operation: Operation, answer: Answer, *, idempotent: bool) -> Refusal:
+    """The refusal for an answer that is not 2xx. ``idempotent``: the same call again changes nothing more."""
+    said = f"it answered {answer.status} {answer.reason}".rstrip()
+    if 300 <= answer.status < 400:
+        said += f", a redirect to {(answer.location or 'nowhere')[:200]!r}; redirects are never followed"
+    refused = 400 <= answer.status < 500 and answer.status != 408  # the API says that it did nothing
+    safe = idempotent or refused
+    body, _ = _value(replace(answer, body=answer.body[:LONGEST_ERROR_BODY]))
+    if len(answer.body) <= LONGEST_ERROR_BODY:
+        body, _ = _value(answer)
+    return replace(
+        refuse("upstream_error", operation.name, detail=said + "."),
+        retryable=safe and answer.status in PASSING_STATUSES,
+        safe_to_retry=safe,
+        upstream={"status": answer.status, "body": body},
+    )

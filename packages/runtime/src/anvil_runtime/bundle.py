@@ -1,0 +1,69 @@
+"""Read the contract that a bundle carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from anvil_core.air import Air, Operation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MEND = "Reinstall the bundle, or compile it again."
+
+
+class BundleError(Exception):
+    """The bundle cannot be used. The text says what is wrong with which file, and what to do."""
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A contract as the executor uses it. Every operation is in it, whatever its state."""
+
+    air: Air
+
+    @cached_property
+    def by_name(self) -> dict[str, Operation]:
+        return {operation.name: operation for operation in self.air.operations}
+
+    @cached_property
+    def by_id(self) -> dict[str, Operation]:
+        return {operation.id: operation for operation in self.air.operations}
+
+    @property
+    def served(self) -> list[Operation]:
+        """The operations that a person approved, in the order of their names."""
+        approved = [operation for operation in self.air.operations if operation.state == "approved"]
+        return sorted(approved, key=lambda operation: operation.name)
+
+
+def load(folder: Path) -> Bundle:
+    """The bundle in a folder. Raises BundleError."""
+    file = folder / "air.json"
+    try:
+        text = file.read_bytes()
+    except OSError as error:
+        raise BundleError(f"{file}: {error.strerror}. {MEND}") from None
+    try:
+        return Bundle(Air.model_validate_json(text))
+    except ValidationError as error:
+        raise BundleError(f"{file}: {_what_is_wrong(text, error)} {MEND}") from None
+
+
+def _what_is_wrong(text: bytes, error: ValidationError) -> str:
+    try:
+        data = from_json(text)
+    except ValueError:
+        return "it is not JSON, or is cut short."
+    if not isinstance(data, dict) or "anvil" not in data:
+        return "it is not a contract that Anvil wrote."
+    if data["anvil"] != 1:
+        return f"another version of Anvil wrote it: its format is {data['anvil']!r}, this server reads 1."
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "(root)"
+    return f"at {place}: {first['msg']}."

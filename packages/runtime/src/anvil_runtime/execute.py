@@ -1,0 +1,171 @@
+"""One call through all the gates, in the order of the design's section 8.
+
+state, arguments, dry run, origin, credentials, confirmation and idempotency key, a person's
+approval, send. Whatever goes wrong becomes an envelope with a code; nothing is raised to the caller.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anvil_runtime import client, gates
+from anvil_runtime.arguments import Validators, need, not_json, problems
+from anvil_runtime.origin import OriginError, Target, target
+from anvil_runtime.plan import make_plan, shown
+from anvil_runtime.refusals import Refusal, envelope, refuse, refuse_internally, refuse_needing
+from anvil_runtime.sending import send_once
+from anvil_runtime.styles import UnsendableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anvil_core.air import Operation
+    from anvil_runtime.bundle import Bundle
+    from anvil_runtime.plan import Plan
+    from anvil_runtime.sending import Send
+    from anvil_runtime.words import Need
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer of a call: its envelope, and the refusal in it, if it is one."""
+
+    envelope: dict[str, Any]
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True)
+class Executor:
+    """A bundle ready for calls. ``environ`` and ``send`` are given by tests."""
+
+    bundle: Bundle
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    send: Send = client.send
+    validators: Validators = field(default_factory=Validators)
+
+
+def execute(executor: Executor, tool: str, args: object) -> Outcome:
+    """The answer to one call of a tool, the preview tool included."""
+    try:
+        bundle = executor.bundle
+        if tool == bundle.air.preview:
+            return _outcome(_preview(executor, tool, args))
+        operation = bundle.by_name.get(tool)
+        if operation is None:
+            return _outcome(refuse("unknown_operation", tool))
+        return _outcome(_run(executor, operation, args))
+    except Exception as error:  # noqa: BLE001  # the model gets an envelope, the log the traceback
+        traceback.print_exc(file=sys.stderr)
+        return _outcome(refuse_internally(tool, error))
+
+
+def _outcome(result: Refusal | dict[str, Any]) -> Outcome:
+    return Outcome(envelope(result), result) if isinstance(result, Refusal) else Outcome(result)
+
+
+def _run(executor: Executor, operation: Operation, args: object) -> Refusal | dict[str, Any]:
+    preview = executor.bundle.air.preview
+    refused = gates.state_gate(operation)
+    if refused:
+        return refused
+    if not isinstance(args, dict):
+        return gates.refuse_non_object(operation.name)
+    refused = arguments_gate(executor, operation, args)
+    if refused:
+        return refused
+    prepared = _prepare(executor, operation, args)
+    if isinstance(prepared, Refusal):
+        return prepared
+    plan, goal = prepared
+    if gates.is_dry_run(operation, args):
+        return _plan_answer(operation, args, plan, goal)
+    return (
+        credentials_gate(operation, goal)
+        or gates.control_gate(operation, args, preview)
+        or gates.human_gate(operation)
+        or send_once(executor, operation, args, plan, goal)
+    )
+
+
+def arguments_gate(executor: Executor, operation: Operation, args: dict[str, Any]) -> Refusal | None:
+    """Everything that is wrong with the arguments, and what Anvil's own lack with it: one look, one list."""
+    wrong: list[Need] = problems(operation, args, executor.validators)
+    own = gates.control_problems(operation, args) if not not_json(args) else []
+    own = own if not gates.is_dry_run(operation, args) else []
+    if not wrong and not any(code == "invalid_arguments" for code, _ in own):
+        return None
+    return refuse_needing("invalid_arguments", operation.name, [*wrong, *(problem for _, problem in own)])
+
+
+def _prepare(executor: Executor, operation: Operation, args: dict[str, Any]) -> tuple[Plan, Target] | Refusal:
+    """The request and where it goes."""
+    try:
+        goal = target(executor.bundle.air.service, executor.environ)
+        return make_plan(operation, args, goal), goal
+    except OriginError as error:
+        return refuse("origin_not_allowed", operation.name, detail=str(error))
+    except UnsendableError as error:
+        return refuse_needing(
+            "invalid_arguments", operation.name, [need(error.argument, "any", error.problem, None)]
+        )
+
+
+def credentials_gate(operation: Operation, goal: Target) -> Refusal | None:
+    """Refuse what the API would for want of credentials; a loopback target gets none and needs none."""
+    if goal.overridden or not operation.auth or () in operation.auth:
+        return None
+    ways = " or ".join(" with ".join(schemes) for schemes in operation.auth)
+    detail = f"the API asks for credentials ({ways}), and this server has none. Tell the user; do not retry."
+    return refuse("auth_required", operation.name, detail=detail)
+
+
+def _plan_answer(operation: Operation, args: dict[str, Any], plan: Plan, goal: Target) -> dict[str, Any]:
+    return {"request": shown(plan), "sends": False, "then": what_the_call_needs(operation, args, goal)}
+
+
+def what_the_call_needs(operation: Operation, args: dict[str, Any], goal: Target) -> str:
+    """What stands between this plan and a call that is sent."""
+    dry_run = operation.controls.dry_run
+    args = {name: value for name, value in args.items() if name != dry_run}
+    refused = credentials_gate(operation, goal)
+    said = [refused.message] if refused else []
+    said += [
+        f"- {problem['argument']}: {problem['problem']}"
+        for _, problem in gates.control_problems(operation, args)
+    ]
+    if operation.confirmation.human_approval:
+        said.append(
+            f"A person must approve the call; no argument can. {operation.confirmation.reason}".strip()
+        )
+    start = "Nothing was sent. To send it, the call needs:\n" if said else "Nothing was sent. "
+    return start + ("\n".join(said) if said else f"To send it, call {operation.name} with these arguments.")
+
+
+def _preview(executor: Executor, tool: str, args: object) -> Refusal | dict[str, Any]:
+    """The preview tool: the plan of any approved operation, human approval or not."""
+    if not isinstance(args, dict):
+        return gates.refuse_non_object(tool)
+    wanted, given = args.get("operation"), args.get("arguments", {})
+    needs = [need(str(name), "none", "is not an argument of this tool. Leave it out.", None)
+             for name in sorted(set(args) - {"operation", "arguments"})]  # fmt: skip
+    if not isinstance(wanted, str):
+        needs.append(need("operation", "string", "must be the name of an operation.", None))
+    if not isinstance(given, dict):
+        needs.append(need("arguments", "object", "must be an object.", {}))
+    if needs or not isinstance(wanted, str) or not isinstance(given, dict):
+        return refuse_needing("invalid_arguments", tool, needs)
+    operation = executor.bundle.by_name.get(wanted)
+    if operation is None:
+        return refuse("unknown_operation", wanted)
+    refused = gates.state_gate(operation)
+    if refused:
+        return refused
+    wrong = problems(operation, given, executor.validators)
+    if wrong:
+        return refuse_needing("invalid_arguments", wanted, wrong)
+    prepared = _prepare(executor, operation, given)
+    return prepared if isinstance(prepared, Refusal) else _plan_answer(operation, given, *prepared)

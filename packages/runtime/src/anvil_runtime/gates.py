@@ -1,0 +1,116 @@
+"""The safety gates, over AIR: state, confirmation and idempotency key, a person's approval.
+
+They are written apart from ``hookcore.decide`` on purpose: a hook and the executor are two rings of
+the same contract, and tests compare what each says. Only the words are shared.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from anvil_runtime.arguments import need
+from anvil_runtime.refusals import Refusal, refuse, refuse_needing
+from anvil_runtime.words import ASK_A_PERSON, control_needs, see_first
+
+if TYPE_CHECKING:
+    from anvil_core.air import KeyForm, Operation
+    from anvil_runtime.words import Need
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_NO_WORDS = "is not what the contract asks for."
+
+
+def safety_gates(operation: Operation, args: object, preview: str | None = None) -> Refusal | None:
+    """The contract's safety in one answer: why this call is refused, or None. A dry run passes."""
+    refused = state_gate(operation)
+    if refused:
+        return refused
+    if not isinstance(args, dict):
+        return refuse_non_object(operation.name)
+    if is_dry_run(operation, args):
+        return None
+    return control_gate(operation, args, preview) or human_gate(operation)
+
+
+def state_gate(operation: Operation) -> Refusal | None:
+    if operation.state == "approved":
+        return None
+    return refuse("operation_not_approved", operation.name, state=operation.state)
+
+
+def refuse_non_object(tool: str) -> Refusal:
+    return refuse_needing(
+        "invalid_arguments", tool, [need("(all)", "object", "The arguments are not an object.", {})]
+    )
+
+
+def is_dry_run(operation: Operation, args: dict[str, Any]) -> bool:
+    """Asked to show the request: the boolean true, and nothing that resembles it."""
+    name = operation.controls.dry_run
+    return name is not None and not operation.confirmation.human_approval and args.get(name) is True
+
+
+def control_gate(operation: Operation, args: dict[str, Any], preview: str | None) -> Refusal | None:
+    """All that Anvil's own arguments lack, in one refusal; its code is that of the first."""
+    lacking = control_problems(operation, args)
+    if not lacking:
+        return None
+    needs = [problem for _, problem in lacking]
+    return refuse_needing(lacking[0][0], operation.name, needs, see_first(operation, preview))
+
+
+def control_problems(operation: Operation, args: dict[str, Any]) -> list[tuple[str, Need]]:
+    """(code, what is needed), in the order: dry run, confirmation, idempotency key."""
+    wrong = [
+        (dry_run_fault(operation, args), operation.controls.dry_run),
+        (confirmation_fault(operation, args), operation.controls.confirm),
+        (key_fault(operation, args), operation.controls.idempotency_key),
+    ]
+    if not any(code for code, _ in wrong):
+        return []
+    words = control_needs(operation, args)
+    return [
+        (code, words.get(str(name)) or need(str(name), "any", _NO_WORDS, None))
+        for code, name in wrong
+        if code
+    ]
+
+
+def dry_run_fault(operation: Operation, args: dict[str, Any]) -> str | None:
+    name = operation.controls.dry_run
+    if name is None or operation.confirmation.human_approval:
+        return None
+    return None if isinstance(args.get(name, False), bool) else "invalid_arguments"
+
+
+def confirmation_fault(operation: Operation, args: dict[str, Any]) -> str | None:
+    asked = operation.confirmation.required and not operation.confirmation.human_approval
+    name = operation.controls.confirm
+    confirmed = name is not None and args.get(name) is True
+    return "confirmation_required" if asked and not confirmed else None
+
+
+def key_fault(operation: Operation, args: dict[str, Any]) -> str | None:
+    name, form = operation.controls.idempotency_key, operation.idempotency.form
+    key = args.get(name) if name is not None else None
+    if key is None:
+        return "idempotency_key_required" if operation.idempotency.mode == "required" else None
+    return None if form is not None and key_fits(key, form) else "idempotency_key_malformed"
+
+
+def key_fits(key: object, form: KeyForm) -> bool:
+    """Whether a key has the form of the contract; visible ASCII, since it may go into a header."""
+    if not isinstance(key, str) or not _VISIBLE.fullmatch(key):
+        return False
+    if not form.min_length <= len(key) <= form.max_length:
+        return False
+    return form.format != "uuid" or _UUID.fullmatch(key) is not None
+
+
+def human_gate(operation: Operation) -> Refusal | None:
+    """Refused whenever a person must approve: no way of asking one is built yet, and no argument is one."""
+    if not operation.confirmation.human_approval:
+        return None
+    return refuse("human_approval_required", operation.name, how=ASK_A_PERSON)

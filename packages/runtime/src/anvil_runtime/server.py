@@ -1,0 +1,146 @@
+"""The MCP server of one bundle, over stdio, for both protocol eras from one handler.
+
+The SDK is imported inside the functions that need it: it takes most of a second, and the launcher's
+other commands do without.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from anvil_core import tools
+from anvil_runtime import answers
+from anvil_runtime.bundle import BundleError, load
+from anvil_runtime.execute import Executor, execute
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import mcp_types
+    from mcp.server.lowlevel import Server
+
+    from anvil_core.air import Air, Operation
+    from anvil_runtime.bundle import Bundle
+    from anvil_runtime.execute import Outcome
+
+CACHE_MILLISECONDS = 60_000
+
+
+def served_tools(bundle: Bundle) -> list[mcp_types.Tool]:
+    """The approved operations and the preview tool, sorted by name."""
+    served = [operation_tool(operation) for operation in bundle.served]
+    if bundle.air.preview:
+        served.append(preview_tool(bundle.air, bundle.air.preview))
+    return sorted(served, key=lambda tool: tool.name)
+
+
+def operation_tool(operation: Operation) -> mcp_types.Tool:
+    import mcp_types  # noqa: PLC0415
+
+    return mcp_types.Tool(
+        name=operation.name,
+        title=operation.title,
+        description=tools.description(operation),
+        input_schema=tools.input_schema(operation),
+        output_schema=answers.output_schema(operation),
+        annotations=mcp_types.ToolAnnotations.model_validate(tools.hints(operation)),
+        _meta=contract_meta(operation),
+    )
+
+
+def contract_meta(operation: Operation) -> dict[str, Any]:
+    """The contract beside the tool, for clients that read it. ``auth``: alternatives of scheme ids."""
+    return {
+        "anvil/effect": operation.effect.kind,
+        "anvil/risk": operation.effect.risk,
+        "anvil/retries": operation.retries,
+        "anvil/auth": [list(schemes) for schemes in operation.auth],
+    }
+
+
+def preview_tool(air: Air, name: str) -> mcp_types.Tool:
+    import mcp_types  # noqa: PLC0415
+
+    hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+    return mcp_types.Tool(
+        name=name,
+        title="Preview",
+        description=tools.PREVIEW_DESCRIPTION,
+        input_schema=tools.preview_schema(air),
+        output_schema=answers.plan_schema(),
+        annotations=mcp_types.ToolAnnotations.model_validate({"title": "Preview", **hints}),
+        _meta={"anvil/effect": "read", "anvil/risk": "none", "anvil/retries": "safe", "anvil/auth": []},
+    )
+
+
+def result(outcome: Outcome) -> mcp_types.CallToolResult:
+    """An answer as structured content and text; a refusal as text alone, which is what clients show."""
+    import mcp_types  # noqa: PLC0415
+
+    text = json.dumps(outcome.envelope, ensure_ascii=False)
+    content: list[Any] = [mcp_types.TextContent(type="text", text=text)]
+    if outcome.refusal:
+        return mcp_types.CallToolResult(content=content, is_error=True)
+    return mcp_types.CallToolResult(content=content, structured_content=outcome.envelope)
+
+
+def make_server(executor: Executor) -> Server[Any]:
+    """The server of a bundle, without a transport."""
+    import anyio.to_thread  # noqa: PLC0415
+    import mcp_types  # noqa: PLC0415
+    from mcp.server.lowlevel import Server  # noqa: PLC0415
+
+    service, listed = executor.bundle.air.service, served_tools(executor.bundle)
+
+    async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
+        return mcp_types.ListToolsResult(tools=listed, ttl_ms=CACHE_MILLISECONDS, cache_scope="private")
+
+    async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+        # In a thread: the executor waits for the API, and other calls go on meanwhile.
+        work = partial(execute, executor, params.name, {} if params.arguments is None else params.arguments)
+        return result(await anyio.to_thread.run_sync(work))
+
+    return Server(
+        service.id, version=version(), title=service.title, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+
+
+def version() -> str:
+    """This server's version; a bundle carries the sources without their metadata."""
+    try:
+        return metadata.version("anvil-runtime")
+    except metadata.PackageNotFoundError:
+        return "0.1.0"
+
+
+async def serve_stdio(executor: Executor) -> None:
+    from mcp.server.stdio import stdio_server  # noqa: PLC0415
+
+    server = make_server(executor)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def main(folder: Path) -> int:
+    """Serve the bundle in a folder until standard input ends. Exit code 1 when it cannot be served."""
+    try:
+        executor = Executor(load(folder))
+    except BundleError as error:
+        print(f"anvil: {error}", file=sys.stderr)
+        return 1
+    import anyio  # noqa: PLC0415
+
+    anyio.run(serve_stdio, executor)
+    return 0
+
+
+def warm() -> None:
+    """Import all that a served call needs, so that the bytecode is there at the first start."""
+    import anyio.to_thread  # noqa: F401, PLC0415
+    import httpx2  # noqa: F401, PLC0415
+    import mcp.server.lowlevel  # noqa: PLC0415
+    import mcp.server.stdio  # noqa: F401, PLC0415

@@ -1,0 +1,52 @@
+"""The words of a refusal, from the decision core, so that a hook and the executor say the same.
+
+The one place that touches ``hookcore``, which has no annotations because it is copied as it is.
+Only texts come from there: what is refused, the executor decides by itself (see gates.py).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import hookcore  # type: ignore[import-untyped,unused-ignore]
+from anvil_core.catalog import entry
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anvil_core.air import Operation
+
+Need = dict[str, Any]
+"""One thing that is missing or wrong: argument, type, problem, example."""
+
+ASK_A_PERSON: str = hookcore.ASK_A_PERSON
+
+
+def refusal_text(code: str, tool: str, **parts: str) -> str:
+    text: str = hookcore.refusal(code, tool, **parts)  # type: ignore[no-untyped-call,unused-ignore]
+    return text
+
+
+def needs_text(needs: Sequence[Need], see_first: str | None = None) -> str:
+    text: str = hookcore.needs(needs, see_first)  # type: ignore[no-untyped-call,unused-ignore]
+    return text
+
+
+def kind(value: object) -> str:
+    """A value as a refusal names it: ``the number 5``, ``null``."""
+    text: str = hookcore.kind(value)  # type: ignore[no-untyped-call,unused-ignore]
+    return text
+
+
+def control_needs(operation: Operation, args: dict[str, Any]) -> dict[str, Need]:
+    """How the decision core words what is wrong with Anvil's own arguments, by argument."""
+    found: list[Need] = hookcore.missing(entry(operation), args)  # type: ignore[no-untyped-call,unused-ignore]
+    return {need["argument"]: {key: need[key] for key in need if key != "code"} for need in found}
+
+
+def see_first(operation: Operation, preview: str | None) -> str | None:
+    """The line that offers a look at the request before it is sent."""
+    start = "To see the exact request without sending it: "
+    if operation.controls.dry_run and not operation.confirmation.human_approval:
+        return f"{start}call it again with {operation.controls.dry_run}: true (boolean)."
+    return f"{start}call {preview}." if preview else None
