@@ -15,7 +15,7 @@ from anvil_lab import pins, table
 from anvil_lab.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from anvil_lab.lab import Lab
 
@@ -53,7 +53,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
-def start_lab() -> Callable[[str], Lab]:
+def start_lab() -> Iterator[Callable[[str], Lab]]:
     """The lab of one harness. Where there is no engine: a failure in CI, a skip on a laptop."""
     started: dict[str, Lab] = {}
 
@@ -67,7 +67,9 @@ def start_lab() -> Callable[[str], Lab]:
                 pytest.skip(f"{error} (ANVIL_E2E=required makes this a failure)")
         return started[harness]
 
-    return start
+    yield start
+    for lab in started.values():
+        lab.client.close()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ class Container:
         if self.ends is None:
             raise RuntimeError("cannot start")
 
-    def wait(self, timeout):
+    def wait(self, **_):
         if self.ends == "never":
             raise ReadTimeout
         return {"StatusCode": self.ends}
@@ -26,10 +26,10 @@ class Container:
     def kill(self):
         self.killed = True
 
-    def logs(self, stdout, stderr):
+    def logs(self, stdout, **_):
         return b"out" if stdout else b"err"
 
-    def remove(self, force, v):
+    def remove(self, **_):
         self.removed = True
 
 
