@@ -102,6 +102,35 @@ def hookcore(session: nox.Session) -> None:
     session.run(f"python{session.python}", "-I", "tests/unit/core/check_hookcore.py", external=True)
 
 
+@nox.session(name="update-pins", default=False)
+def update_pins(session: nox.Session) -> None:
+    """Resolve constraints.txt, the server's requirements.lock and the image's wheelhouse.lock anew."""
+    session.install("uv")
+    manifests = [str(path) for path in sorted(ROOT.glob("packages/*/pyproject.toml"))]
+    wanted = Path(session.create_tmp()) / "third-party.in"
+    wanted.write_text("\n".join(third_party(manifests)) + "\n", encoding="utf-8")
+    resolve = ("uv", "pip", "compile", "--quiet", "--upgrade", "--universal", "--no-header", "--no-annotate")
+    resolve = (*resolve, "--no-emit-index-url", "--no-emit-find-links")
+    session.run(*resolve, "--python-version", "3.11", str(wanted), "requirements-dev.in", "-o", "constraints.txt")
+    lock = ROOT / "packages" / "runtime" / "src" / "anvil_runtime" / "requirements.lock"
+    heading = [line for line in lock.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+    fresh = Path(session.create_tmp()) / "requirements.lock"
+    locked = ("--python-version", "3.10", "--generate-hashes")
+    session.run(*resolve, *locked, "packages/runtime/requirements.in", "-o", str(fresh))
+    lock.write_text("\n".join(heading) + "\n" + fresh.read_text(encoding="utf-8"), encoding="utf-8")
+    install(session, packages=("core", "lab"))
+    session.run("python", "-m", "anvil_lab", "wheelhouse", "update")
+
+
+def third_party(manifests: list[str]) -> list[str]:
+    """The packages' dependencies from outside the workspace, sorted."""
+    found = set()
+    for path in manifests:
+        project = tomllib.loads(Path(path).read_text(encoding="utf-8"))["project"]
+        found |= {need for need in project["dependencies"] if not need.startswith("anvil-")}
+    return sorted(found)
+
+
 def register_e2e(harness: str) -> None:
     @nox.session(name=f"e2e-{harness}", tags=["e2e"])
     def e2e(session: nox.Session) -> None:
