@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anvil_runtime.bundle import BundleError, load
+
+
+def test_a_bundle_holds_every_operation_and_serves_the_approved(bundle_folder):
+    bundle = load(bundle_folder)
+    assert sorted(bundle.by_name) == ["charge_get", "charge_scrub", "payout_create", "refund_create"]
+    assert [operation.name for operation in bundle.served] == ["charge_get", "payout_create", "refund_create"]
+    assert bundle.by_id["shop.refunds.create"].name == "refund_create"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: "", "not JSON, or is cut short"),
+        (lambda text: text[:500], "not JSON, or is cut short"),
+        (lambda text: "[]", "not a contract that Anvil wrote"),
+        (lambda text: text.replace('"anvil": 1', '"anvil": 2'), "another version of Anvil wrote it: its format is 2"),
+        (lambda text: text.replace('"financial"', '"huge"'), r"at operations\.2\.effect\.risk"),
+    ],
+)
+def test_a_contract_that_cannot_be_used_says_what_and_where_and_what_to_do(bundle_folder, change, said):
+    file = bundle_folder / "air.json"
+    file.write_text(change(file.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(BundleError, match=said) as error:
+        load(bundle_folder)
+    assert str(file) in str(error.value)
+    assert "compile it again" in str(error.value)
+
+
+def test_a_missing_contract(tmp_path):
+    with pytest.raises(BundleError, match=r"air\.json: No such file"):
+        load(tmp_path)
+
+
+def test_a_contract_comes_back_as_it_was(bundle_folder, contract):
+    assert load(bundle_folder).air == contract()
+    assert json.loads((bundle_folder / "air.json").read_text(encoding="utf-8"))["anvil"] == 1

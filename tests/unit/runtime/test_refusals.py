@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import hookcore
+
+from anvil_runtime.refusals import FAILURES, RETRY, envelope, refuse, refuse_internally
+
+
+def test_every_code_of_the_contract_says_whether_to_retry():
+    assert set(RETRY) == {*hookcore.REFUSALS, "internal_error"}
+    assert set(RETRY) >= FAILURES
+
+
+def test_the_envelope():
+    error = envelope(refuse("unknown_operation", "x"))["error"]
+    assert list(error) == [
+        "code",
+        "message",
+        "operation",
+        "required",
+        "retryable",
+        "safe_to_retry",
+        "trace_id",
+    ]
+    assert error["message"] == hookcore.refusal("unknown_operation", "x")
+    assert error["trace_id"] != envelope(refuse("unknown_operation", "x"))["error"]["trace_id"]
+
+
+def test_a_failure_of_the_servers_own_shows_no_traceback():
+    error = envelope(refuse_internally("x", KeyError("secret")))["error"]
+    assert error["code"] == "internal_error"
+    assert "KeyError" in error["message"]
+    assert "secret" not in error["message"]
