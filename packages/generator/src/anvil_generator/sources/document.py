@@ -94,6 +94,8 @@ def _document(raw: Raw, sha256: str) -> Document:
     schemes = security.schemes(raw)
     around = operations.Surroundings(raw, Definitions(raw), schemes, found_servers)
     account = operations.read(around)
+    if not (account.operations or account.withheld or account.failed):
+        raw.warn("no_operations", "the document describes no operations", ("paths",))
     info: Any = raw.root.get("info")
     info = info if isinstance(info, dict) else {}
     for key in ("title", "version"):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from anvil_generator.sources.pointers import Pointer
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_STRING_OR_BAD_NUMBER = re.compile(
+    r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity|-?[0-9]{4301,}|-?[0-9.]+[eE]\+?[0-9]{3,}'
+)
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -40,9 +43,17 @@ def parse(text: str) -> Tree:
     except RecursionError as error:
         raise TextError("document_too_deep", "the document is nested too deep", None) from error
     except ValueError as error:
-        raise TextError("invalid_json", f"not valid JSON: {error}", None) from error
+        raise TextError("invalid_json", f"not valid JSON: {error}", _bad_number_line(text)) from error
     index = _Index(text)
     return Tree(root, index.line, tuple(index.duplicates()) if repeated else ())
+
+
+def _bad_number_line(text: str) -> int | None:
+    """The line of the number that Python refused without saying where."""
+    for match in _STRING_OR_BAD_NUMBER.finditer(text):
+        if not match[0].startswith('"'):
+            return text.count("\n", 0, match.start()) + 1
+    return None
 
 
 def _no_constant(name: str) -> NoReturn:
