@@ -21,6 +21,8 @@ HARNESSES = tuple(
     tomllib.loads((ROOT / "harness-images" / "pins.toml").read_text(encoding="utf-8"))["harness"]
 )
 
+# Trust what the machine trusts: a site's own certificate authority is not in the tools' own lists.
+os.environ.setdefault("UV_SYSTEM_CERTS", "1")
 nox.needs_version = ">=2025.2.9"
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["lint", "typecheck", "imports", "generate", "tests"]
