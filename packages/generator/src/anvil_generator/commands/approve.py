@@ -101,7 +101,7 @@ def _write(
         if entries.get(operation.id) is None or entries[operation.id].fingerprint != mark:
             today = dt.datetime.now(tz=dt.UTC).date().isoformat()
             entries[operation.id] = Approval(
-                fingerprint=mark, said=said_mark(operation, service), by=by, on=today, note=note
+                fingerprint=mark, said=said_mark(operation, service), by=by, date=today, note=note
             )
             new.append(operation)
     updated = compiled.air.model_copy(
