@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import anvil_core
 import anvil_runtime
 import hookcore
-import pytest
-
 from anvil_core.air import Air
 from anvil_runtime.bundle import Bundle
 from anvil_runtime.client import Answer
@@ -21,7 +21,13 @@ REFUND = {
     "id": "shop.refunds.create",
     "name": "refund_create",
     "title": "Refund a charge",
-    "source": {"path": "/v1/charges/{charge}/refunds", "method": "post", "operation_id": None, "pointer": "/", "line": 1},
+    "source": {
+        "path": "/v1/charges/{charge}/refunds",
+        "method": "post",
+        "operation_id": None,
+        "pointer": "/",
+        "line": 1,
+    },
     "input": {
         "parameters": [
             {
@@ -93,10 +99,20 @@ READ = {
     "id": "shop.charges.get",
     "name": "charge_get",
     "title": "Get a charge",
-    "source": {"path": "/v1/charges/{charge}", "method": "get", "operation_id": None, "pointer": "/", "line": 1},
+    "source": {
+        "path": "/v1/charges/{charge}",
+        "method": "get",
+        "operation_id": None,
+        "pointer": "/",
+        "line": 1,
+    },
     "input": {
         "parameters": [REFUND["input"]["parameters"][0]],
-        "json_schema": {"type": "object", "properties": {"charge": {"type": "string"}}, "required": ["charge"]},
+        "json_schema": {
+            "type": "object",
+            "properties": {"charge": {"type": "string"}},
+            "required": ["charge"],
+        },
     },
     "output": REFUND["output"],
     "effect": {"kind": "read", "action": "get", "risk": "none"},

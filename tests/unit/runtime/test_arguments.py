@@ -32,7 +32,12 @@ def test_everything_at_once_each_with_its_path(said):
 
 def test_types_and_examples_come_from_the_schema(operation):
     found = {need["argument"]: need for need in problems(operation(), {"body": {}}, Validators())}
-    assert found["body.amount"] == {"argument": "body.amount", "type": "integer", "problem": "missing.", "example": 1}
+    assert found["body.amount"] == {
+        "argument": "body.amount",
+        "type": "integer",
+        "problem": "missing.",
+        "example": 1,
+    }
     assert found["charge"]["type"] == "string"
 
 

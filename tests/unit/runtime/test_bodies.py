@@ -15,7 +15,12 @@ def encoded(media_type: str, value: object, schema: dict | None = None) -> tuple
 @pytest.mark.parametrize(
     ("media_type", "value", "content_type", "content"),
     [
-        ("application/json", {"a": "é", "b": [1, None]}, "application/json", '{"a":"é","b":[1,null]}'.encode()),
+        (
+            "application/json",
+            {"a": "é", "b": [1, None]},
+            "application/json",
+            '{"a":"é","b":[1,null]}'.encode(),
+        ),
         ("application/merge-patch+json", {"a": None}, "application/merge-patch+json", b'{"a":null}'),
         ("application/json", None, "application/json", b"null"),
         (

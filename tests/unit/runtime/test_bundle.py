@@ -17,10 +17,13 @@ def test_a_bundle_holds_every_operation_and_serves_the_approved(bundle_folder):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda text: "", "not JSON, or is cut short"),
+        (lambda _: "", "not JSON, or is cut short"),
         (lambda text: text[:500], "not JSON, or is cut short"),
-        (lambda text: "[]", "not a contract that Anvil wrote"),
-        (lambda text: text.replace('"anvil": 1', '"anvil": 2'), "another version of Anvil wrote it: its format is 2"),
+        (lambda _: "[]", "not a contract that Anvil wrote"),
+        (
+            lambda text: text.replace('"anvil": 1', '"anvil": 2'),
+            "another version of Anvil wrote it: its format is 2",
+        ),
         (lambda text: text.replace('"financial"', '"huge"'), r"at operations\.2\.effect\.risk"),
     ],
 )

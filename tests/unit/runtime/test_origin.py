@@ -61,5 +61,5 @@ def test_an_override_to_this_machine(service, url, origin, base_path):
     ],
 )
 def test_an_override_to_anywhere_else_is_refused_with_words(service, url):
-    with pytest.raises(OriginError, match="ANVIL_BASE_URL is .* localhost only"):
+    with pytest.raises(OriginError, match=r"ANVIL_BASE_URL is .* localhost only"):
         target(service, {"ANVIL_BASE_URL": url})

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import hookcore
-
 from anvil_runtime.refusals import FAILURES, RETRY, envelope, refuse, refuse_internally
 
 

@@ -1,4 +1,4 @@
-"""Values against the style table of OpenAPI 3.1.1, section 4.8.12.6 ("Style Examples"), and what it leaves open."""
+"""Values against the table "Style Examples" of OpenAPI 3.1.1, section 4.8.12.6, and what it leaves open."""
 
 from __future__ import annotations
 
@@ -26,7 +26,14 @@ def query(style: str, value: object, *, explode: bool, **more) -> str:
     ("style", "explode", "empty", "string", "array", "object_"),
     [
         ("matrix", False, ";color", ";color=blue", ";color=blue,black,brown", ";color=R,100,G,200,B,150"),
-        ("matrix", True, ";color", ";color=blue", ";color=blue;color=black;color=brown", ";R=100;G=200;B=150"),
+        (
+            "matrix",
+            True,
+            ";color",
+            ";color=blue",
+            ";color=blue;color=black;color=brown",
+            ";R=100;G=200;B=150",
+        ),
         ("label", False, ".", ".blue", ".blue,black,brown", ".R,100,G,200,B,150"),
         ("label", True, ".", ".blue", ".blue.black.brown", ".R=100.G=200.B=150"),
         ("simple", False, "", "blue", "blue,black,brown", "R,100,G,200,B,150"),
@@ -55,7 +62,12 @@ def test_the_styles_of_a_path(style, explode, empty, string, array, object_):
         ("pipeDelimited", False, ARRAY, "color=blue%7Cblack%7Cbrown"),
         ("pipeDelimited", False, OBJECT, "color=R%7C100%7CG%7C200%7CB%7C150"),
         ("deepObject", True, OBJECT, "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"),
-        ("deepObject", True, {"a": {"b": ["x", "y"]}}, "color%5Ba%5D%5Bb%5D%5B0%5D=x&color%5Ba%5D%5Bb%5D%5B1%5D=y"),
+        (
+            "deepObject",
+            True,
+            {"a": {"b": ["x", "y"]}},
+            "color%5Ba%5D%5Bb%5D%5B0%5D=x&color%5Ba%5D%5Bb%5D%5B1%5D=y",
+        ),
         ("form", True, [], ""),
         ("form", False, [], ""),
         ("form", True, {"a": None, "b": 1}, "b=1"),
@@ -66,7 +78,8 @@ def test_the_styles_of_a_query(style, explode, value, written):
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(True, "true"), (False, "false"), (5.0, "5"), (0.1, "0.1"), (-3, "-3"), (1e300, "1e%2B300")]
+    ("value", "text"),
+    [(True, "true"), (False, "false"), (5.0, "5"), (0.1, "0.1"), (-3, "-3"), (1e300, "1e%2B300")],
 )
 def test_primitives_as_json_has_them(value, text):
     assert query("form", value, explode=True) == f"color={text}"
@@ -83,7 +96,10 @@ def test_reserved_characters_stay_where_the_document_allows_it_but_never_the_del
 
 
 def test_json_parameters():
-    assert query("form", {"a": [1]}, explode=True, media_type="application/json") == "color=%7B%22a%22%3A%5B1%5D%7D"
+    assert (
+        query("form", {"a": [1]}, explode=True, media_type="application/json")
+        == "color=%7B%22a%22%3A%5B1%5D%7D"
+    )
     assert styles.header_text(parameter("simple", "header", media_type="application/json"), {"a": "é"}) == (
         '{"a":"\\u00e9"}'
     )

@@ -1,0 +1,172 @@
+"""The safety gates one by one, and against the decision core that hooks run."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hookcore
+from anvil_core.catalog import entry
+from anvil_runtime.gates import safety_gates
+
+CONFIRM, KEY = {"confirm": True}, {"idempotency_key": "key-0001"}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "required"),
+    [
+        ({}, "confirmation_required", ["confirm", "idempotency_key"]),
+        (CONFIRM, "idempotency_key_required", ["idempotency_key"]),
+        ({**CONFIRM, "idempotency_key": None}, "idempotency_key_required", ["idempotency_key"]),
+        (KEY, "confirmation_required", ["confirm"]),
+        ({**KEY, "confirm": "true"}, "confirmation_required", ["confirm"]),
+        ({**KEY, "confirm": "yes"}, "confirmation_required", ["confirm"]),
+        ({**KEY, "confirm": 1}, "confirmation_required", ["confirm"]),
+        ({**KEY, "confirm": 1.0}, "confirmation_required", ["confirm"]),
+        ({**KEY, "confirm": [True]}, "confirmation_required", ["confirm"]),
+        ({**KEY, "confirm": False}, "confirmation_required", ["confirm"]),
+        ({**KEY, "confirm": None}, "confirmation_required", ["confirm"]),
+        ({**CONFIRM, "idempotency_key": "short"}, "idempotency_key_malformed", ["idempotency_key"]),
+        ({**CONFIRM, "idempotency_key": "x" * 41}, "idempotency_key_malformed", ["idempotency_key"]),
+        ({**CONFIRM, "idempotency_key": "key 00001"}, "idempotency_key_malformed", ["idempotency_key"]),
+        ({**CONFIRM, "idempotency_key": "key-0001\n"}, "idempotency_key_malformed", ["idempotency_key"]),
+        ({**CONFIRM, "idempotency_key": "kéy-00001"}, "idempotency_key_malformed", ["idempotency_key"]),
+        ({**CONFIRM, "idempotency_key": 12345678}, "idempotency_key_malformed", ["idempotency_key"]),
+        ({**CONFIRM, **KEY, "dry_run": "true"}, "invalid_arguments", ["dry_run"]),
+        ({**CONFIRM, **KEY, "dry_run": 1}, "invalid_arguments", ["dry_run"]),
+        ({"dry_run": "yes"}, "invalid_arguments", ["dry_run", "confirm", "idempotency_key"]),
+        ([], "invalid_arguments", ["(all)"]),
+        ("confirm", "invalid_arguments", ["(all)"]),
+    ],
+)
+def test_what_is_refused_and_what_it_names(operation, args, code, required):
+    refused = safety_gates(operation(), args)
+    assert refused is not None
+    assert (refused.code, [need["argument"] for need in refused.required]) == (code, required)
+    assert all(name in refused.message for name in required)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {**CONFIRM, **KEY},
+        {**CONFIRM, **KEY, "dry_run": False},
+        {"dry_run": True},
+        {"dry_run": True, "confirm": "x"},
+    ],
+)
+def test_what_passes(operation, args):
+    assert safety_gates(operation(), args) is None
+
+
+def test_the_text_asks_for_the_boolean_and_offers_a_look(operation):
+    refused = safety_gates(operation(), {**KEY, "confirm": "yes"})
+    assert 'must be the boolean true, not the string "yes"' in refused.message
+    assert "Money leaves the account." in refused.message
+    assert "dry_run: true (boolean)" in refused.message
+
+
+@pytest.mark.parametrize("state", ["generated", "review_required", "blocked"])
+def test_only_an_approved_operation_passes(operation, state):
+    refused = safety_gates(operation(state=state), {**CONFIRM, **KEY, "dry_run": True})
+    assert refused.code == "operation_not_approved"
+    assert state in refused.message
+
+
+@pytest.mark.parametrize(
+    "args", [KEY, {**KEY, "confirm": True}, {**KEY, "dry_run": True}, {**KEY, "approved": True}]
+)
+def test_no_argument_is_a_persons_approval(operation, args):
+    assert safety_gates(operation("payout_create"), args).code == "human_approval_required"
+
+
+def test_a_person_is_the_last_gate(operation):
+    assert safety_gates(operation("payout_create"), {}).code == "idempotency_key_required"
+
+
+def test_a_uuid_key(operation):
+    form = {
+        "mode": "required",
+        "carrier": "header",
+        "key": "Id",
+        "form": {"format": "uuid", "max_length": 36},
+    }
+    uuid = operation(idempotency=form)
+    good = "3F0E7C52-9b1d-4c53-8a44-5d1b6a0f2e11"
+    assert safety_gates(uuid, {**CONFIRM, "idempotency_key": good}) is None
+    for bad in (
+        good[:-1],
+        good.replace("-", ""),
+        good.replace("3F", "3G"),
+        good + "\n",
+        good.replace("1", "\u0661"),
+    ):
+        assert safety_gates(uuid, {**CONFIRM, "idempotency_key": bad}).code == "idempotency_key_malformed"
+
+
+def test_a_supported_key_may_be_left_out_but_not_be_wrong(operation):
+    form = {"mode": "key_supported", "carrier": "header", "key": "Id", "form": {"min_length": 8}}
+    supported = operation(idempotency=form)
+    assert safety_gates(supported, CONFIRM) is None
+    assert safety_gates(supported, {**CONFIRM, "idempotency_key": "x"}).code == "idempotency_key_malformed"
+
+
+CONTROL = st.one_of(
+    st.just("absent"),
+    st.sampled_from(
+        [True, False, None, 1, 0, 1.0, "true", "yes", [], {}, "key-0001", "x" * 40, "x" * 41, "a b c d e f"]
+    ),
+    st.text(max_size=12),
+    st.text("0123456789abcdef-", min_size=36, max_size=36),
+)
+CHANGES = st.fixed_dictionaries(
+    {
+        "state": st.sampled_from(["approved", "approved", "approved", "blocked"]),
+        "confirmation": st.sampled_from(
+            [
+                {"required": True, "reason": "R."},
+                {"required": False},
+                {"required": True, "human_approval": True},
+            ]
+        ),
+        "idempotency": st.sampled_from(
+            [
+                {"mode": "none"},
+                {"mode": "natural"},
+                {
+                    "mode": "required",
+                    "carrier": "header",
+                    "key": "K",
+                    "form": {"min_length": 3, "max_length": 40},
+                },
+                {"mode": "key_supported", "carrier": "query", "key": "K", "form": {"format": "uuid"}},
+            ]
+        ),
+    }
+)
+
+
+def without_code(need: dict) -> dict:
+    return {name: value for name, value in need.items() if name != "code"}
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(changes=CHANGES, confirm=CONTROL, key=CONTROL, dry_run=CONTROL)
+def test_both_rings_say_the_same_in_the_same_words(operation, changes, confirm, key, dry_run):
+    human = changes["confirmation"].get("human_approval", False)
+    controls = {
+        "confirm": "confirm" if changes["confirmation"]["required"] and not human else None,
+        "idempotency_key": "idempotency_key" if "form" in changes["idempotency"] else None,
+        "dry_run": None if human else "dry_run",
+    }
+    one = operation(**changes, controls=controls)
+    given_ = {"confirm": confirm, "idempotency_key": key, "dry_run": dry_run}
+    args = {name: value for name, value in given_.items() if value != "absent"}
+    mine = safety_gates(one, args, preview="preview")
+    hooks = hookcore.decide(entry(one), args, {"human": False}, preview="preview")
+    assert (mine.code if mine else None) == hooks.code
+    assert [without_code(need) for need in (mine.required if mine else ())] == [
+        without_code(need) for need in hooks.required
+    ]
+    assert (mine.message if mine else None) == hooks.reason

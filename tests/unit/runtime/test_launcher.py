@@ -1,0 +1,238 @@
+"""The launcher in process: where it installs, with which pip, and what it will not run."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from anvil_runtime import launcher
+from anvil_runtime.launcher import StopError
+
+SOURCE = Path(launcher.__file__).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch, bundle_folder):
+    """A home of one's own, a project to work in, and the launcher of ``bundle_folder``."""
+    folder = tmp_path / "home"
+    for name in ("home", "project"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.chdir(tmp_path / "project")
+    for name, value in {
+        "BUNDLE": bundle_folder,
+        "MCP": bundle_folder / "mcp",
+        "LIB": bundle_folder / "mcp" / "lib",
+        "LOCK": bundle_folder / "mcp" / "requirements.lock",
+    }.items():
+        monkeypatch.setattr(launcher, name, value)
+    return folder
+
+
+@pytest.fixture
+def fake_pip(tmp_path, monkeypatch):
+    """A function: a pip made of a few lines, which has its arguments in ``args``."""
+
+    def make(lines: str) -> None:
+        script = tmp_path / "pip.py"
+        script.write_text("import os, sys, time\nargs = sys.argv[1:]\n" + lines, encoding="utf-8")
+        monkeypatch.setattr(launcher, "find_pip", lambda _: [sys.executable, "-I", str(script)])
+
+    return make
+
+
+PUT = "open(os.path.join(args[args.index('--target') + 1], 'made.txt'), 'w').write(' '.join(args))\n"
+
+
+def test_an_old_python_can_read_it_and_is_told():
+    ast.parse(SOURCE, feature_version=(3, 9))
+    imported = {
+        name.name if isinstance(node, ast.Import) else node.module
+        for node in ast.walk(ast.parse(SOURCE))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+    }
+    own = {"anvil_runtime.server", "anvil_runtime.bundle"}
+    assert {name.partition(".")[0] for name in imported - own} <= sys.stdlib_module_names
+
+
+def test_a_python_too_old_ends_with_a_clear_message(home, monkeypatch, capsys):
+    monkeypatch.setattr(launcher, "NEEDS", (9, 10))
+    assert launcher.run(["serve"]) == 1
+    assert "needs Python 9.10+" in capsys.readouterr().err
+    assert not (home / ".cache").exists()
+
+
+def test_the_locked_packages_are_installed_by_hash_into_the_users_cache(home, fake_pip, bundle_folder, capfd):
+    fake_pip(PUT + "print('on stdout')")
+    folder = launcher.ready()
+    assert folder.parent == home / ".cache" / "anvil"
+    assert len(folder.name) == 12
+    args = (folder / "made.txt").read_text(encoding="utf-8")
+    for wanted in (
+        "--isolated",
+        "--require-hashes",
+        "--only-binary :all:",
+        "--no-deps",
+        f"-r {launcher.LOCK}",
+    ):
+        assert wanted in args
+    assert "--no-index" not in args
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert "installing the server's packages" in said.err
+    assert [entry.name for entry in folder.parent.iterdir()] == [folder.name]
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_second_start_installs_nothing(home, fake_pip):
+    fake_pip(PUT)
+    first = launcher.ready()
+    fake_pip("sys.exit(1)")
+    assert launcher.ready() == first
+
+
+def test_another_lock_is_another_folder(home, fake_pip):
+    fake_pip(PUT)
+    first = launcher.ready()
+    launcher.LOCK.write_bytes(launcher.LOCK.read_bytes() + b"\n")
+    assert launcher.ready() != first
+
+
+def test_a_wheelhouse_is_the_only_source(home, fake_pip, tmp_path):
+    fake_pip(PUT)
+    args = (launcher.ready(tmp_path) / "made.txt").read_text(encoding="utf-8")
+    assert f"--no-index --find-links {tmp_path}" in args
+
+
+def test_pip_that_fails_leaves_nothing_behind(home, fake_pip, capfd):
+    fake_pip(PUT + "sys.exit('no network')")
+    assert launcher.run(["serve"]) == 1
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert "no network" in said.err
+    assert "prepare [--wheelhouse" in said.err
+    assert list((home / ".cache" / "anvil").iterdir()) == []
+
+
+def test_two_at_once_both_find_it_done(home, fake_pip):
+    fake_pip(PUT + "time.sleep(0.3)")
+    found: list[Path] = []
+    threads = [threading.Thread(target=lambda: found.append(launcher.ready())) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 2
+    assert len(set(found)) == 1
+    assert [entry.name for entry in found[0].parent.iterdir()] == [found[0].name]
+
+
+class TestFindPip:
+    @pytest.fixture
+    def no_pip(self, monkeypatch):
+        monkeypatch.setattr(subprocess, "call", lambda *_args, **_options: 1)
+
+    def test_this_pythons_own(self):
+        assert launcher.find_pip(None) == [sys.executable, "-I", "-m", "pip"]
+
+    @pytest.mark.usefixtures("no_pip")
+    def test_the_wheel_in_ensurepip(self):
+        command = launcher.find_pip(None)
+        assert command[:2] == [sys.executable, "-I"]
+        made = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+        assert made.stdout.startswith("pip ")
+
+    @pytest.mark.usefixtures("no_pip")
+    def test_a_wheel_in_the_wheelhouse(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(launcher, "bundled_wheels", list)
+        wheel = tmp_path / "pip-26.0-py3-none-any.whl"
+        wheel.touch()
+        assert launcher.find_pip(tmp_path) == [sys.executable, "-I", str(wheel / "pip")]
+
+    @pytest.mark.usefixtures("no_pip")
+    def test_none_at_all(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(launcher, "bundled_wheels", list)
+        with pytest.raises(StopError, match=r"pip was not found.*python3-pip.*--wheelhouse"):
+            launcher.find_pip(tmp_path)
+
+
+@pytest.mark.usefixtures("home")
+class TestWhoseCode:
+    def test_a_home_inside_the_project_is_not_believed(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("HOME", str(tmp_path / "project" / "home"))
+        with pytest.raises(StopError, match="inside the working folder"):
+            launcher.cache_folder()
+
+    def test_nor_one_that_a_link_leads_into_it(self, monkeypatch, tmp_path):
+        (tmp_path / "project" / "home").mkdir()
+        (tmp_path / "link").symlink_to(tmp_path / "project" / "home")
+        monkeypatch.setenv("HOME", str(tmp_path / "link"))
+        with pytest.raises(StopError, match="inside the working folder"):
+            launcher.cache_folder()
+
+    def test_working_at_home_is_fine(self, home, monkeypatch):
+        monkeypatch.chdir(home)
+        assert launcher.cache_folder() == home / ".cache" / "anvil"
+
+    def test_a_home_inside_the_bundle(self, monkeypatch, bundle_folder):
+        monkeypatch.setenv("HOME", str(bundle_folder / "home"))
+        with pytest.raises(StopError, match="inside the bundle"):
+            launcher.cache_folder()
+
+    @pytest.mark.parametrize("mode", [0o777, 0o720])
+    def test_a_cache_that_others_can_write_to(self, fake_pip, mode):
+        fake_pip(PUT)
+        folder = launcher.ready()
+        folder.chmod(mode)
+        before = list(sys.path)
+        with pytest.raises(StopError, match="another user"):
+            launcher.activate(folder)
+        assert sys.path == before
+
+
+def test_bytecode_belongs_to_the_sources_it_was_made_from(home):
+    first = launcher.sources_digest()
+    planted = launcher.LIB / "anvil_runtime" / "__pycache__"
+    planted.mkdir()
+    (planted / "bundle.cpython-311.pyc").write_bytes(b"x")
+    assert launcher.sources_digest() == first
+    file = launcher.LIB / "anvil_runtime" / "bundle.py"
+    content = file.read_text(encoding="utf-8")
+    os.utime(file, ns=(0, 0))
+    file.write_text(content.replace("Raises", "raises"), encoding="utf-8")
+    assert launcher.sources_digest() != first
+
+
+@pytest.mark.parametrize(
+    "arguments", [["start"], ["serve", "x"], ["prepare", "--wheelhouse"], ["prepare", "x"], ["doctor", "-v"]]
+)
+def test_usage(home, capsys, arguments):
+    assert launcher.run(arguments) == 2
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_a_wheelhouse_that_is_none(home, capsys, tmp_path):
+    assert launcher.run(["prepare", "--wheelhouse", str(tmp_path / "no")]) == 1
+    assert "is not a folder" in capsys.readouterr().err
+
+
+def test_doctor_names_what_is_missing(home, capsys):
+    assert launcher.run(["doctor"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0].split() for line in lines] == [
+        ["ok", "Python"],
+        ["ok", "requirements"],
+        ["ok", "cache"],
+        ["missing", "packages"],
+        ["missing", "contract"],
+    ]
+    launcher.LOCK.unlink()
+    assert launcher.run(["doctor"]) == 1
+    assert "Reinstall the bundle" in capsys.readouterr().out

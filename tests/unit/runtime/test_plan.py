@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import pytest
+
+from anvil_runtime.origin import target
+from anvil_runtime.plan import make_plan, shown
+from anvil_runtime.styles import UnsendableError
+
+
+@pytest.fixture
+def plan(contract, operation):
+    def make(args, name="refund_create", **changes):
+        return make_plan(operation(name, **changes), args, target(contract().service, {}))
+
+    return make
+
+
+def path_of(plan, charge):
+    return plan({"charge": charge}, "charge_get").path
+
+
+def parameter(name: str, location: str, **more) -> dict:
+    style = {"path": "simple", "header": "simple"}.get(location, "form")
+    data = {"argument": name.lower().replace("-", "_"), "name": name, "location": location, "required": False}
+    return {**data, "style": style, "explode": False, "json_schema": {}, **more}
+
+
+def with_parameters(operation_input, *parameters, **more):
+    return {**operation_input, "parameters": list(parameters), "body": None, **more}
+
+
+def test_the_whole_request(plan, full):
+    made = plan({**full, "expand": ["a b", "c"]})
+    assert made.method == "POST"
+    assert made.url == "https://api.shop.example/api/v1/charges/ch_1/refunds?expand=a%20b&expand=c"
+    assert made.body == b'{"amount":5}'
+    assert dict(made.headers) == {
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "User-Agent": "anvil-runtime",
+        "Content-Type": "application/json",
+        "X-Version": "7",
+        "Idempotency-Key": "key-0001",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "segment"),
+    [
+        ("a/b", "a%2Fb"),
+        ("a?b#c", "a%3Fb%23c"),
+        ("https://evil.example", "https%3A%2F%2Fevil.example"),
+        ("//evil.example", "%2F%2Fevil.example"),
+        ("@evil.example", "%40evil.example"),
+        ("%2e%2e", "%252e%252e"),
+        ("...", "..."),
+        ("a b\r\né", "a%20b%0D%0A%C3%A9"),
+        ("a;b=c", "a%3Bb%3Dc"),
+        ("\\evil", "%5Cevil"),
+    ],
+)
+def test_a_path_value_stays_in_its_segment(plan, value, segment):
+    assert path_of(plan, value) == f"/api/v1/charges/{segment}"
+
+
+@pytest.mark.parametrize("value", ["", ".", "..", "../admin", "a/../../b", "..\\admin", "a/./b"])
+def test_a_path_value_cannot_change_the_path(plan, value):
+    with pytest.raises(UnsendableError, match="part of the path") as error:
+        path_of(plan, value)
+    assert error.value.argument == "charge"
+
+
+@pytest.mark.parametrize(
+    ("style", "value"), [("label", ""), ("label", "."), ("simple", [".", "."]), ("simple", {"..": 1})]
+)
+def test_nor_in_any_other_style(plan, operation, style, value):
+    one = parameter("charge", "path", style=style)
+    with pytest.raises(UnsendableError, match="part of the path"):
+        plan({"charge": value}, "charge_get", input={"parameters": [one], "json_schema": {}})
+
+
+@pytest.mark.parametrize(
+    "name", ["Host", "Authorization", "Cookie", "X-HTTP-Method-Override", "X-Forwarded-For"]
+)
+def test_a_declared_parameter_does_not_become_a_guarded_header(plan, name):
+    given = {"parameters": [parameter(name, "header")], "json_schema": {}}
+    source = {"path": "/x", "method": "get", "operation_id": None, "pointer": "/", "line": 1}
+    changes = {"input": given, "source": source}
+    assert name not in dict(plan({}, "charge_get", **changes).headers)
+    with pytest.raises(UnsendableError, match="no argument ever sets"):
+        plan({name.lower().replace("-", "_"): "x"}, "charge_get", **changes)
+
+
+def test_cookies_are_no_arguments(plan):
+    given = {"parameters": [parameter("session", "cookie")], "json_schema": {}}
+    source = {"path": "/x", "method": "get", "operation_id": None, "pointer": "/", "line": 1}
+    with pytest.raises(UnsendableError, match="Cookie"):
+        plan({"session": "x"}, "charge_get", input=given, source=source)
+
+
+def test_an_exploded_object_cannot_set_another_parameter(plan):
+    given = {
+        "parameters": [parameter("filter", "query", explode=True)],
+        "constants": [{"name": "mode", "location": "query", "value": "safe"}],
+        "json_schema": {},
+    }
+    source = {"path": "/x", "method": "get", "operation_id": None, "pointer": "/", "line": 1}
+    changes = {"input": given, "source": source}
+    assert plan({"filter": {"a": 1}}, "charge_get", **changes).query == "mode=safe&a=1"
+    with pytest.raises(UnsendableError, match="already set"):
+        plan({"filter": {"mode": "wild"}}, "charge_get", **changes)
+
+
+@pytest.mark.parametrize("carrier", ["header", "query", "body", "path"])
+def test_the_idempotency_key_in_its_carrier(plan, full, carrier):
+    idempotency = {"mode": "required", "carrier": carrier, "key": "the-key", "form": {"min_length": 3}}
+    source = {"path": "/x/{the-key}" if carrier == "path" else "/x", "method": "put"}
+    made = plan(
+        full, idempotency=idempotency, source={**source, "operation_id": None, "pointer": "/", "line": 1}
+    )
+    found = {
+        "header": ("the-key", "key-0001") in made.headers,
+        "query": made.query == "the-key=key-0001",
+        "body": b'"the-key":"key-0001"' in made.body,
+        "path": made.path == "/api/x/key-0001",
+    }
+    assert [place for place, there in found.items() if there] == [carrier]
+    without = plan(
+        {**full, "idempotency_key": "a b"},
+        idempotency=idempotency,
+        source={**source, "operation_id": None, "pointer": "/", "line": 1},
+    )
+    assert "a b" not in repr(without)
+    assert without.path == ("/api/x/{the-key}" if carrier == "path" else "/api/x")
+
+
+def test_a_body_cannot_bring_its_own_key(plan, full):
+    idempotency = {"mode": "required", "carrier": "body", "key": "amount", "form": {"min_length": 3}}
+    with pytest.raises(UnsendableError, match="the idempotency key is put there"):
+        plan(full, idempotency=idempotency)
+
+
+def test_null_leaves_a_parameter_out(plan, full):
+    assert plan({**full, "expand": None}).query == ""
+
+
+def test_a_plan_as_it_is_shown(plan, full):
+    assert shown(plan(full))["body"] == {"amount": 5}
+    assert shown(plan({"charge": "x"}, "charge_get"))["body"] is None
+    long = shown(plan({**full, "body": {"note": "x" * 30_000}}))["body"]
+    assert long == "(30011 bytes of application/json)"
