@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
 from anvil_lab import lab as labs
 from anvil_lab import pins, table
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 ROWS = pytest.StashKey[list[table.Row]]()
-VARIANTS = {None: [], "no-human-approval": ["--human-approval", "none"]}
 FOLDERS = {"paypal": "paypal-payments"}
 
 
@@ -75,24 +76,47 @@ def start_lab() -> Iterator[Callable[[str], Lab]]:
 @pytest.fixture(scope="session")
 def bundles(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str | None], Path]:
     """A compiled bundle by name and variant: what `nox -s generate` made, or compiled here, once."""
-    made: dict[tuple[str, str | None], Path] = {}
+    made: dict[tuple[str, str | None], Path] = {("tiny", None): HERE / "tiny"}
 
     def bundle(name: str, variant: str | None = None) -> Path:
-        if name == "tiny":
-            return HERE / "tiny"
-        generated = ROOT / "dist" / "bundles" / FOLDERS.get(name, name)
+        folder = FOLDERS.get(name, name)
+        generated = ROOT / "dist" / "bundles" / folder
         if variant is None and generated.is_dir():
-            return generated
+            made[name, variant] = generated
         if (name, variant) not in made:
-            out = tmp_path_factory.mktemp("bundles") / f"{name}-{variant or 'plain'}"
-            project = ROOT / "examples" / FOLDERS.get(name, name)
-            command = [sys.executable, "-m", "anvil_generator", "compile", str(project), "--out", str(out)]
-            done = subprocess.run([*command, *VARIANTS[variant]], check=False, capture_output=True, text=True)
-            assert done.returncode == 0, done.stderr
-            made[name, variant] = out
+            work = tmp_path_factory.mktemp("bundle")
+            project = ROOT / "examples" / folder
+            if variant is not None:
+                project = shutil.copytree(project, work / "project")
+                VARIANTS[variant](project)
+            anvil("compile", str(project), "--out", str(work / name))
+            made[name, variant] = work / name
         return made[name, variant]
 
     return bundle
+
+
+def anvil(*arguments: str) -> None:
+    command = [sys.executable, "-m", "anvil_generator", *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, f"anvil {' '.join(arguments)}: {done.stdout}{done.stderr}"
+
+
+def without_human_approval(project: Path) -> None:
+    """Take the demand for a person out of the manifest, and approve what that has changed."""
+    path = project / "anvil.yaml"
+    manifest = yaml.safe_load(path.read_text(encoding="utf-8"))
+    manifest["human_approval"] = "none"
+    changed = [
+        name
+        for name, operation in manifest["operations"].items()
+        if operation.get("confirmation", {}).pop("human_approval", None)
+    ]
+    path.write_text(yaml.safe_dump(manifest), encoding="utf-8")
+    anvil("approve", str(project), *changed, "--by", "the end-to-end tests")
+
+
+VARIANTS = {"no-human-approval": without_human_approval}
 
 
 @pytest.fixture

@@ -12,21 +12,18 @@ from anvil_lab.scenario import load
 SCENARIOS = load(Path(__file__).parent / "scenarios")
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: f"{scenario.bundle}-{scenario.id}")
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_scenario(scenario, harness, start_lab, bundles, rows):
     lab = start_lab(harness)
-    trials = {
-        scenario.id: scenario.trial(harness),
-        f"  {scenario.id}, control": scenario.control_trial(harness),
-    }
+    trials = [(scenario.name, scenario.trial(harness))]
+    if scenario.control is not None:
+        trials.append((f"{scenario.name}, control", scenario.control_trial(harness)))
     found = []
-    for name, trial in trials.items():
-        if trial is None:
-            continue
+    for name, trial in trials:
         result, seconds = lab.trial(trial, bundles(scenario.bundle, trial.setting.variant))
         wrong = judge.problems(trial, result)
         rows.append(table.row(name, result, seconds, good=not wrong))
-        found += [f"{name.strip()}: {words}" for words in wrong]
+        found += [f"{name}: {words}" for words in wrong]
         if wrong:
             found += result.notices + result.screens[-1:] + [result.stderr]
     assert not found, "\n".join([scenario.title, *found])

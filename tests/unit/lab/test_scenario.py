@@ -25,7 +25,8 @@ def made(**change):
 
 def test_the_projects_own_scenarios_are_valid():
     found = scenario.load(SCENARIOS)
-    assert {"read-passes", "gated-with-nothing", "fault-python-gone"} <= {one.id for one in found}
+    names = {one.name for one in found}
+    assert {"payments-read-passes", "paypal-read-passes", "payments-fault-python-gone"} <= names
 
 
 def test_a_control_is_the_same_run_with_something_changed():

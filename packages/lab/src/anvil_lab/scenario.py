@@ -107,6 +107,10 @@ class Scenario(Setting):
     control: Control | None = None
     harnesses: dict[str, dict[int, Expected]] = {}
 
+    @property
+    def name(self) -> str:
+        return f"{self.bundle}-{self.id}"
+
     @model_validator(mode="after")
     def _controlled(self) -> Self:
         negative = any(step.expect.outcome != "ran" for step in self.calls)
@@ -183,7 +187,7 @@ def as_json(run: Run) -> dict[str, Any]:
 
 
 def load(folder: Path) -> list[Scenario]:
-    """All scenarios of a folder of YAML files, each a list; ids are unique."""
+    """All scenarios of a folder of YAML files, each a list; an id stands once per bundle."""
     found: dict[str, Scenario] = {}
     for path in sorted(folder.glob("*.yaml")):
         for entry in yaml.safe_load(path.read_text(encoding="utf-8")):
@@ -191,7 +195,7 @@ def load(folder: Path) -> list[Scenario]:
                 scenario = Scenario.model_validate(entry)
             except ValidationError as error:
                 raise LabError(f"{path.name}, {entry.get('id')}: {error}") from error
-            if scenario.id in found:
+            if scenario.name in found:
                 raise LabError(f"{path.name}: the id {scenario.id} is taken")
-            found[scenario.id] = scenario
+            found[scenario.name] = scenario
     return list(found.values())
