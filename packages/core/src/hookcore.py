@@ -8,22 +8,24 @@ the design's sections 6 and 7.
 
 PASS, DENY, ASK = "pass", "deny", "ask"
 
+NEEDS_ALL = "{tool} was not sent. It needs all of this in one call:\n{needs}"
+NOT_SENT = "{tool} was not sent: {detail}"
 REFUSALS = {
-    "unknown_operation": "{tool} is not an operation of this API's contract. Call only the tools that are listed.",
-    "operation_not_approved": "{tool} was not sent: a person has not approved this operation (its state is {state}). "
-    "Do not retry. A person can review it and approve it in the project's approvals.yaml.",
+    "unknown_operation": "{tool} is not an operation of this API. Call only the tools that are listed.",
+    "operation_not_approved": "{tool} was not sent: a person has not approved this operation (its state is "
+    "{state}). Do not retry. A person can review it and approve it in the project's approvals.yaml.",
     "invalid_arguments": "{tool} was not sent: its arguments do not fit.\n{needs}",
-    "confirmation_required": "{tool} was not sent. It needs all of this in one call:\n{needs}",
-    "human_approval_required": "{tool} was not sent: it needs a person's approval, which no argument can give. {how}",
+    "confirmation_required": NEEDS_ALL,
+    "human_approval_required": "{tool} was not sent: it needs a person's approval, not an argument. {how}",
     "approval_declined": "{tool} was not sent: the person asked did not approve it. Do not retry.",
-    "idempotency_key_required": "{tool} was not sent. It needs all of this in one call:\n{needs}",
-    "idempotency_key_malformed": "{tool} was not sent. It needs all of this in one call:\n{needs}",
+    "idempotency_key_required": NEEDS_ALL,
+    "idempotency_key_malformed": NEEDS_ALL,
     "idempotency_conflict": "{tool} was not sent: this idempotency key was used before with other arguments.",
-    "outcome_unknown": "{tool}: an earlier call with this key may have been carried out. Look before you retry.",
-    "arguments_not_canonical": "{tool} was not sent: {detail}",
-    "origin_not_allowed": "{tool} was not sent: {detail}",
-    "auth_required": "{tool} was not sent: {detail}",
-    "state_unwritable": "{tool} was not sent: {detail}",
+    "outcome_unknown": "{tool}: an earlier call with this key may have been carried out. Look first.",
+    "arguments_not_canonical": NOT_SENT,
+    "origin_not_allowed": NOT_SENT,
+    "auth_required": NOT_SENT,
+    "state_unwritable": NOT_SENT,
     "catalog_unusable": "{tool} was not sent: the catalog of approved operations cannot be used: {detail} "
     "Reinstall the bundle, or compile it again.",
     "upstream_error": "{tool}: the API refused or failed: {detail}",
@@ -43,11 +45,9 @@ class Decision:
     """What the contract says of one call.
 
     ``verb`` is PASS, DENY or ASK; ``code`` a key of REFUSALS, or None when it passes; ``reason`` the
-    text for the model; ``required`` a list of ``{"argument", "type", "problem", "example"}``;
-    ``context`` one line for the model beside a call that passes, or None.
+    text for the model; ``required`` a list of what ``need`` makes; ``context`` one line for the model
+    beside a call that passes, or None.
     """
-
-    __slots__ = ("code", "context", "reason", "required", "verb")
 
     def __init__(self, verb, code=None, reason=None, required=(), context=None):
         self.verb, self.code, self.reason = verb, code, reason
@@ -61,11 +61,13 @@ def refusal(code, tool, **parts):
 
 def needs(required, see_first=None):
     """What is missing, one line each, for the texts of REFUSALS."""
-    lines = [
-        "- {argument} ({type}): {problem} Example: {example}".format_map({**need, "example": dumps(need["example"])})
-        for need in required
-    ]
+    form = "- {argument} ({type}): {problem} Example: {shown}"
+    lines = [form.format_map({**one, "shown": dumps(one["example"])}) for one in required]
     return "\n".join([*lines, see_first] if see_first else lines)
+
+
+def deny(code, tool, required=(), **parts):
+    return Decision(DENY, code, refusal(code, tool, **parts), required)
 
 
 def loads(text):
@@ -76,16 +78,16 @@ def loads(text):
 
     text = text.strip(" \t\r\n")
     try:
-        import _json  # noqa: PLC0415  # the C parts alone cost a hundredth of what json costs
+        from _json import make_scanner  # the C parts alone cost a hundredth of what json costs
 
         context = type("Context", (), {"strict": True, "object_hook": None, "object_pairs_hook": None})
         context.parse_float, context.parse_int, context.parse_constant = float, int, staticmethod(no_constant)
-        value, end = _json.make_scanner(context)(text, 0)
+        value, end = make_scanner(context)(text, 0)
         if end == len(text):
             return value
-    except Exception:  # noqa: BLE001, S110  # whatever went wrong in there, json decides
+    except Exception:  # whatever went wrong in there, json decides
         pass
-    import json  # noqa: PLC0415
+    import json
 
     return json.loads(text, parse_constant=no_constant)
 
@@ -93,46 +95,38 @@ def loads(text):
 def dumps(value):
     """Canonical JSON text: ASCII, keys sorted, no spaces. Raises ValueError for NaN and infinities."""
     try:
-        import _json  # noqa: PLC0415
+        from _json import encode_basestring_ascii, make_encoder
 
-        encode = _json.make_encoder(None, None, _json.encode_basestring_ascii, None, ":", ",", True, False, False)
+        encode = make_encoder(None, None, encode_basestring_ascii, None, ":", ",", True, False, False)
         return "".join(encode(value, 0))
-    except Exception:  # noqa: BLE001
-        import json  # noqa: PLC0415
+    except Exception:
+        import json
 
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def canonical(value):
     """The value with integral floats folded; ValueError for what two JSON readers could read differently."""
-    if value is None or value is True or value is False:
+    if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ValueError("text with a lone surrogate is not canonical") from None
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise ValueError("text with a lone surrogate is not canonical")
         return value
-    if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise ValueError("NaN and infinities are not canonical")
-        if not value.is_integer():
-            return value
-        value = int(value)
-    if isinstance(value, int):
-        if abs(value) > LARGEST_INTEGER:
-            raise ValueError("integers beyond 2^53 are not canonical")
-        return value
+    if isinstance(value, (int, float)):
+        if not abs(value) <= LARGEST_INTEGER:  # nor is NaN
+            raise ValueError("NaN, infinities and numbers beyond 2^53 are not canonical")
+        return int(value) if value == int(value) else value
     if isinstance(value, list):
         return [canonical(item) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {canonical(key): canonical(item) for key, item in value.items()}
-    raise ValueError("%s is not JSON" % type(value).__name__)
+    raise ValueError(f"{type(value).__name__} is not JSON")
 
 
 def digest(args):
     """SHA-256, in hex, of the canonical arguments: what binds an approval to one call. Raises ValueError."""
-    import hashlib  # noqa: PLC0415  # costs milliseconds, and few calls need it
+    import hashlib  # costs milliseconds, and few calls need it
 
     return hashlib.sha256(dumps(canonical(args)).encode("ascii")).hexdigest()
 
@@ -158,9 +152,8 @@ def find(file, start, end, tool):
     wanted = tool.encode("utf-8", "surrogatepass")
     while start < end:
         middle = (start + end) // 2
-        file.seek(middle - 1 if middle > start else start)
-        if middle > start:
-            file.readline()
+        file.seek(middle - 1)  # the header stands before the lines, so there is always a byte before
+        file.readline()
         at = file.tell()
         if at >= end:
             end = middle
@@ -180,9 +173,9 @@ def parse_line(line, tool):
     try:
         entry = loads(line.decode("utf-8").rstrip(",\n"))
     except ValueError:
-        raise Unusable("the line of %s is not JSON." % tool) from None
+        raise Unusable(f"the line of {tool} is not JSON.") from None
     if entry.get("tool") != tool or not {"state", "effect", "idempotency", "confirmation"} <= entry.keys():
-        raise Unusable("the line of %s is not an operation." % tool)
+        raise Unusable(f"the line of {tool} is not an operation.")
     return entry
 
 
@@ -191,26 +184,26 @@ def evaluate(catalog_path, tool, args, surface):
     try:
         with open(catalog_path, "rb") as file:
             header, start, end = read_header(file)
-            if tool == header.get("preview"):
-                wanted = args.get("operation") if isinstance(args, dict) else None
-                entry = find(file, start, end, wanted) if isinstance(wanted, str) else None
-                refused = check_state(entry, wanted if isinstance(wanted, str) else tool)
-                return refused or Decision(PASS)
-            return decide(find(file, start, end, tool), args, surface, tool, header.get("preview"))
+            preview = header.get("preview")
+            if tool != preview:
+                return decide(find(file, start, end, tool), args, surface, tool, preview)
+            wanted = args.get("operation") if isinstance(args, dict) else None
+            if not isinstance(wanted, str):
+                return check_state(None, tool)
+            return check_state(find(file, start, end, wanted), wanted) or Decision(PASS)
     except OSError as error:
-        problem = "%s: %s." % (catalog_path, error.strerror)
+        problem = f"{catalog_path}: {error.strerror}."
     except Unusable as error:
-        problem = "%s: %s" % (catalog_path, error)
-    return Decision(DENY, "catalog_unusable", refusal("catalog_unusable", tool, detail=problem))
+        problem = f"{catalog_path}: {error}"
+    return deny("catalog_unusable", tool, detail=problem)
 
 
 def check_state(entry, tool):
     """A denial when the operation is unknown or not approved, else None."""
     if entry is None:
-        return Decision(DENY, "unknown_operation", refusal("unknown_operation", tool))
+        return deny("unknown_operation", tool)
     if entry["state"] != "approved":
-        text = refusal("operation_not_approved", tool, state=entry["state"])
-        return Decision(DENY, "operation_not_approved", text)
+        return deny("operation_not_approved", tool, state=entry["state"])
     return None
 
 
@@ -226,51 +219,48 @@ def decide(entry, args, surface, tool="this tool", preview=None):
     if refused:
         return refused
     if not isinstance(args, dict):
-        need = {"argument": "(all)", "type": "object", "problem": "The arguments are not an object.", "example": {}}
-        return Decision(DENY, "invalid_arguments", refusal("invalid_arguments", tool, needs=needs([need])), [need])
-    human, dry_run = entry["confirmation"]["human_approval"], entry["dry_run_argument"]
-    if dry_run and not human and args.get(dry_run) is True:
+        lacking = [need("invalid_arguments", "(all)", "object", {}, "The arguments are not an object.")]
+        return deny("invalid_arguments", tool, lacking, needs=needs(lacking))
+    human = entry["confirmation"]["human_approval"]
+    dry_run = None if human else entry["dry_run_argument"]
+    if dry_run and args.get(dry_run) is True:
         return Decision(PASS)
-    required = missing(entry, args)
-    if required:
-        code = required[0]["code"]
-        see = "To see the exact request without sending it: "
-        if dry_run and not human:
-            see += "call it again with %s: true (boolean)." % dry_run
-        else:
-            see = see + "call %s." % preview if preview else None
-        needed = [{key: need[key] for key in need if key != "code"} for need in required]
-        return Decision(DENY, code, refusal(code, tool, needs=needs(needed, see)), needed)
+    lacking = missing(entry, args)
+    if lacking:
+        see = f"call it again with {dry_run}: true (boolean)" if dry_run else preview and f"call {preview}"
+        see_first = see and f"To see the exact request without sending it: {see}."
+        return deny(lacking[0]["code"], tool, lacking, needs=needs(lacking, see_first))
     if human:
-        text = refusal("human_approval_required", tool, how=surface.get("how") or ASK_A_PERSON)
-        return Decision(DENY, "human_approval_required", text)
+        return deny("human_approval_required", tool, how=surface.get("how") or ASK_A_PERSON)
     return Decision(PASS, context=context_line(entry))
 
 
 def missing(entry, args):
-    """Everything that the contract misses in the call, each with the code it is refused with."""
+    """Everything that the contract misses in the call, in the order of its gates."""
     found = []
-    confirmation, idempotency, dry_run = entry["confirmation"], entry["idempotency"], entry["dry_run_argument"]
-    if dry_run and not confirmation["human_approval"] and type(args.get(dry_run, False)) is not bool:
-        problem = "must be a boolean, not %s." % kind(args[dry_run])
-        found.append(need("invalid_arguments", dry_run, "boolean", problem, True))
+    confirmation, idempotency = entry["confirmation"], entry["idempotency"]
+    human, name = confirmation["human_approval"], entry["dry_run_argument"]
+    if name and not human and not isinstance(args.get(name, False), bool):
+        problem = f"must be a boolean, not {kind(args[name])}."
+        found.append(need("invalid_arguments", name, "boolean", True, problem))
     name = confirmation["argument"]
-    if confirmation["required"] and not confirmation["human_approval"] and args.get(name) is not True:
-        problem = "missing." if name not in args else "must be the boolean true, not %s." % kind(args[name])
-        problem += " Set it only if the user asked for exactly this. Why it is asked: " + confirmation["reason"]
-        found.append(need("confirmation_required", name, "boolean", problem, True))
+    if confirmation["required"] and not human and args.get(name) is not True:
+        problem = f"must be the boolean true, not {kind(args[name])}." if name in args else "missing."
+        problem += " Set it only if the user asked for exactly this. Why it is asked: "
+        found.append(need("confirmation_required", name, "boolean", True, problem + confirmation["reason"]))
     name, form = idempotency["argument"], idempotency["form"]
-    if name and (idempotency["mode"] == "required" or args.get(name) is not None):
-        problem = key_problem(args.get(name), form)
-        if problem:
-            code = "idempotency_key_required" if args.get(name) is None else "idempotency_key_malformed"
-            problem += " A new one for each intended change; the same one only to repeat the same call."
-            example = "3f0e7c52-9b1d-4c53-8a44-5d1b6a0f2e11" if form["format"] == "uuid" else "order-4711-attempt-1"
-            found.append(need(code, name, describe_form(form), problem, example[: form["max_length"]]))
+    value = args.get(name)
+    problem = key_problem(value, form) if idempotency["mode"] == "required" or value is not None else None
+    if problem:
+        code = "idempotency_key_required" if value is None else "idempotency_key_malformed"
+        problem += " A new one for each intended change; the same one only to repeat the same call."
+        type_, example = describe_key(form)
+        found.append(need(code, name, type_, example, problem))
     return found
 
 
-def need(code, argument, type_, problem, example):
+def need(code, argument, type_, example, problem):
+    """One thing that is missing or wrong, with the code that it alone is refused with."""
     return {"code": code, "argument": argument, "type": type_, "problem": problem, "example": example}
 
 
@@ -279,9 +269,9 @@ def key_problem(value, form):
     if value is None:
         return "missing."
     if not isinstance(value, str):
-        return "must be a string, not %s." % kind(value)
+        return f"must be a string, not {kind(value)}."
     if not form["min_length"] <= len(value) <= form["max_length"]:
-        return "has %d characters." % len(value)
+        return f"has {len(value)} characters."
     if any(not "!" <= character <= "~" for character in value):
         return "has a space or a character that is not visible ASCII."
     if form["format"] == "uuid":
@@ -291,25 +281,27 @@ def key_problem(value, form):
     return None
 
 
-def describe_form(form):
+def describe_key(form):
+    """What a key of this form is, and an example of one."""
     if form["format"] == "uuid":
-        return "string, a UUID"
-    return "string of %d to %d visible ASCII characters" % (form["min_length"], form["max_length"])
+        return "string, a UUID", "3f0e7c52-9b1d-4c53-8a44-5d1b6a0f2e11"
+    example = "order-4711-attempt-1".ljust(form["min_length"], "0")[: form["max_length"]]
+    return f"string of {form['min_length']} to {form['max_length']} visible ASCII characters", example
 
 
 def kind(value):
-    """The JSON name of a value's type."""
+    """A value as a refusal names it: ``the number 5``, ``null``."""
     names = {bool: "boolean", str: "string", int: "number", float: "number", list: "array", dict: "object"}
-    return "null" if value is None else "the %s %s" % (names[type(value)], dumps(value)[:40])
+    return "null" if value is None else f"the {names[type(value)]} {dumps(value)[:40]}"
 
 
 def context_line(entry):
     """One line for the model beside a clean call that is risky, irreversible or deprecated, else None."""
     said = []
     if entry["effect"] == "mutation" and entry["risk"] in ("high", "financial", "destructive"):
-        said.append("its risk is %s" % entry["risk"])
+        said.append(f"its risk is {entry['risk']}")
     if entry["effect"] == "mutation" and entry["reversible"] is False:
         said.append("it cannot be undone")
     if entry.get("deprecated"):
         said.append("the API has marked it as deprecated")
-    return "%s: %s." % (entry["tool"], ", ".join(said)) if said else None
+    return f"{entry['tool']}: {', '.join(said)}." if said else None

@@ -15,16 +15,16 @@ SECONDS = 8
 
 def main(argv):
     harness, service, server = argv[1:]
-    root = __file__.replace("\\", "/").rsplit("/", 3)[0]
+    root = __file__.rsplit("/", 3)[0]
     try:
         set_alarm()
         core = load(root + "/plugin/hookcore.py")
-        answer = answer_to(core, core.loads(read_event()), server, root + "/catalog.json")
-        if answer:
-            write_once(answer.encode("ascii"))
+        said = answer_to(core, core.loads(read_event()), server, root + "/catalog.json")
+        if said:
+            write_once(said.encode("ascii"))
     except BaseException as error:  # whatever happened: no decision, no call
-        said = "anvil: the %s guard of %s failed: %s: %s. Reinstall the bundle in %s.\n"
-        sys.stderr.write(said % (harness, service, type(error).__name__, error, root))
+        said = f"anvil: the {harness} guard of {service} failed: {type(error).__name__}: {error}."
+        sys.stderr.write(f"{said} Reinstall the bundle in {root}.\n")
         return FAILED
     return DECIDED
 
@@ -54,31 +54,35 @@ def read_event():
 
 def answer_to(core, event, server, catalog):
     """The JSON text to print, or "" for a call that is not ours or that passes without a word."""
-    prefix = "mcp__%s__" % "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in server)
+    spelled = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in server)
+    prefix = f"mcp__{spelled}__"
     tool = event["tool_name"]
     if event["hook_event_name"] != "PreToolUse" or not tool.startswith(prefix):
         return ""
     seen = event.get("mcp_server")
     if seen is not None and (seen.get("name") != server or seen.get("source") != "plugin"):
-        said = "%s is served by %s (%s), which only has the name of %s. Remove that server; do not retry."
-        return denial(core, said % (tool, seen.get("name"), seen.get("source"), server))
+        other = f"{seen.get('name')} ({seen.get('source')})"
+        return denial(
+            core, f"{tool} is served by {other}, not by {server}. Remove that server; do not retry."
+        )
     surface = {"human": False, "how": core.ASK_A_PERSON}
     decision = core.evaluate(catalog, tool[len(prefix) :], event.get("tool_input"), surface)
-    if decision.verb == core.DENY:
+    if decision.verb != core.PASS:
         return denial(core, decision.reason)
-    if decision.context:
-        return core.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": decision.context}})
-    return ""
+    return answer(core, additionalContext=decision.context) if decision.context else ""
 
 
 def denial(core, reason):
-    output = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": reason}
-    return core.dumps({"hookSpecificOutput": output})
+    return answer(core, permissionDecision="deny", permissionDecisionReason=reason)
 
 
-def write_once(answer):
+def answer(core, **said):
+    return core.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}})
+
+
+def write_once(data):
     with open(1, "wb", buffering=0, closefd=False) as stdout:
-        if stdout.write(answer) != len(answer):
+        if stdout.write(data) != len(data):
             raise OSError("the answer was not taken whole")
 
 
