@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 HASH_LENGTH = 6
+LONG_HASH_LENGTH = 10
 LONGEST_WHOLE_NAME = 63
 RESERVED = "preview"
 
@@ -70,9 +71,7 @@ def words(text: str) -> list[str]:
 
 def snake(text: str) -> str:
     """The identifier as a tool name, without limit; "" when it has no letter or digit in ASCII."""
-    name = "_".join(
-        part for run in re.split(r"[^A-Za-z0-9]+", text) for part in _split_run(run) if part
-    )
+    name = "_".join(part for run in re.split(r"[^A-Za-z0-9]+", text) for part in _split_run(run) if part)
     return f"op_{name}" if name[:1].isdigit() else name
 
 
@@ -102,7 +101,7 @@ def assign(wanted: Mapping[str, str], limit: int) -> dict[str, str]:
     its own key and on whether others want the same name, never on the order they came in. Raises
     ValueError when even a hash does not fit the limit.
     """
-    if limit < HASH_LENGTH + 4:
+    if limit < LONG_HASH_LENGTH + 4:
         raise ValueError(f"{limit} characters leave no room for tool names")
     shortened = {key: _fit(name, limit, key) for key, name in wanted.items()}
     taken = Counter([*shortened.values(), RESERVED])
@@ -111,7 +110,9 @@ def assign(wanted: Mapping[str, str], limit: int) -> dict[str, str]:
     }
     if len(set(final.values())) != len(final):
         # Two hashes of 24 bits met, or a hashed name met a plain one: hash every name, at full care.
-        final = {key: _with_hash(name, limit, key, length=10) for key, name in shortened.items()}
+        final = {
+            key: _with_hash(name, limit, key, length=LONG_HASH_LENGTH) for key, name in shortened.items()
+        }
     if len(set(final.values())) != len(final):
         raise ValueError("tool names collide even with a hash of 40 bits")
     return final

@@ -23,7 +23,8 @@ def input_schema(operation: Operation) -> JsonSchema:
     properties = dict(schema.get("properties", {}))
     controls = operation.controls
     if controls.idempotency_key and operation.idempotency.form:
-        properties[controls.idempotency_key] = _key_schema(operation.idempotency.form, operation.idempotency.mode)
+        form, mode = operation.idempotency.form, operation.idempotency.mode
+        properties[controls.idempotency_key] = _key_schema(form, mode)
     if controls.confirm:
         properties[controls.confirm] = {
             "type": "boolean",
@@ -45,7 +46,8 @@ def _key_schema(form: KeyForm, mode: str) -> dict[str, Any]:
         "minLength": form.min_length,
         "maxLength": form.max_length,
         "pattern": "^[!-~]*$",
-        "description": f"{need} text unique to this one intended change; the same text only to repeat the same call.",
+        "description": f"{need} text unique to this one intended change; "
+        "the same text only to repeat the same call.",
     }
     if form.format == "uuid":
         schema["pattern"] = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
@@ -89,8 +91,8 @@ def contract_sentences(operation: Operation) -> list[str]:
     """The contract of one operation in plain sentences."""
     effect, said = operation.effect, []
     if effect.kind == "mutation":
-        undo = {True: "can be undone", False: "cannot be undone", None: "may not be undone"}[effect.reversible]
-        said.append(f"Changes data; risk: {effect.risk}; {undo}.")
+        undo = {True: "can", False: "cannot", None: "may not"}[effect.reversible]
+        said.append(f"Changes data; risk: {effect.risk}; {undo} be undone.")
     if operation.confirmation.human_approval:
         said.append(f"A person must approve each call; you cannot. {operation.confirmation.reason}".strip())
     elif operation.controls.confirm:
@@ -100,7 +102,8 @@ def contract_sentences(operation: Operation) -> list[str]:
     if operation.deprecated:
         said.append("The API has marked it as deprecated.")
     if operation.pagination:
-        said.append("Pages its results: " + ", ".join(f"`{name}`" for name in operation.pagination.arguments) + ".")
+        pages = ", ".join(f"`{name}`" for name in operation.pagination.arguments)
+        said.append(f"Pages its results: {pages}.")
     if operation.long_running:
         said.append("Starts work that goes on after the answer; ask for its state afterwards.")
     return said
