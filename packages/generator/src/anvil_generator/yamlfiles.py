@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
@@ -13,9 +14,12 @@ from anvil_generator.errors import Failed, failure
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pydantic_core import ErrorDetails
+
 Key = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 LARGEST_FILE = 4 * 1024 * 1024
+MOST_VALUES = 200_000
 
 
 class YamlFile:
@@ -35,14 +39,7 @@ class YamlFile:
 def read_yaml(path: Path, name: str | None = None) -> YamlFile:
     """Read one file. Raises Failed with a position when it is missing, unreadable or not YAML."""
     name = name or path.name
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise failure("file_too_large", f"larger than {LARGEST_FILE} bytes", name)
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise failure("file_unreadable", f"cannot be read: {error.strerror}", name) from None
-    except UnicodeDecodeError as error:
-        raise failure("file_unreadable", f"is not UTF-8: byte {error.start}", name) from None
+    text = _read_text(path, name)
     try:
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
         lines: dict[Key, int] = {}
@@ -54,11 +51,33 @@ def read_yaml(path: Path, name: str | None = None) -> YamlFile:
         raise failure(
             "yaml_invalid", f"not valid YAML: {error.problem}", name, mark.line + 1 if mark else None
         ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise failure("yaml_invalid", f"not valid YAML: {error.reason}", name, line) from None
+    except RecursionError:
+        raise failure("yaml_invalid", "is nested too deep", name) from None
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
+        # The last two: what PyYAML raises for a tag whose value is none, such as "!!bool maybe".
         raise failure("yaml_invalid", f"not valid YAML: {error}", name) from None
 
 
+def _read_text(path: Path, name: str) -> str:
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise failure("file_too_large", f"larger than {LARGEST_FILE} bytes", name)
+        data = path.read_bytes()
+    except OSError as error:
+        raise failure("file_unreadable", f"cannot be read: {error.strerror}", name) from None
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise failure("file_unreadable", f"is not UTF-8: byte {error.start}", name, line) from None
+
+
 def _note_lines(node: yaml.Node, key: Key, lines: dict[Key, int], name: str) -> None:
+    if len(lines) > MOST_VALUES:  # a few lines of aliases can stand for billions of values
+        raise failure("file_too_large", f"holds more than {MOST_VALUES} values", name)
     lines.setdefault(key, node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         for key_node, value_node in node.value:
@@ -78,25 +97,34 @@ def _note_lines(node: yaml.Node, key: Key, lines: dict[Key, int], name: str) -> 
 
 
 def validate(model: type[Model], file: YamlFile, code: str) -> Model:
-    """The data as a model. Raises Failed with one positioned problem per thing that is wrong."""
+    """The data as a model, no value taken for another type. Raises Failed with all that is wrong."""
     try:
-        return model.model_validate(file.data)
+        # As JSON, since only there strict means: "yes" is no boolean, and a list may become a tuple.
+        return model.model_validate_json(json.dumps(file.data, default=str), strict=True)
     except ValidationError as error:
+        found = {(_place(item["loc"]), _plain(item)): item["loc"] for item in error.errors()}
         problems = [
             Problem(
                 severity="error",
                 code=code,
-                message=f"{_dotted(item['loc'])}: {_plain(item['type'], item['msg'])}",
-                position=file.position(*item["loc"]),
+                message=f"{'.'.join(place) or 'the file'}: {message}",
+                position=file.position(*location),
             )
-            for item in error.errors()
+            for (place, message), location in found.items()
         ]
         raise Failed(problems) from None
+    except (TypeError, RecursionError):
+        raise failure(code, "holds a key that is not text, or refers to itself", file.name) from None
 
 
-def _dotted(location: tuple[str | int, ...]) -> str:
-    return ".".join(str(part) for part in location) or "the file"
+def _place(location: tuple[str | int, ...]) -> tuple[str, ...]:
+    """The keys alone: where several types are allowed, pydantic adds which one it tried."""
+    return tuple(str(part) for part in location if not str(part).startswith("literal["))
 
 
-def _plain(kind: str, message: str) -> str:
-    return "this key is not known; see docs/reference/manifest.md" if kind == "extra_forbidden" else message
+def _plain(item: ErrorDetails) -> str:
+    if item["type"] == "extra_forbidden":
+        return "this key is not known; see docs/reference/manifest.md"
+    if item["type"] == "model_type":
+        return "must be a mapping of keys to values"
+    return item["msg"]
