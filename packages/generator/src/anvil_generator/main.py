@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from typing import Annotated
 
@@ -41,21 +43,31 @@ def options(
 def main() -> None:
     """Run the command line; every failure that can be foreseen is a message and an exit code."""
     as_json = "--json" in sys.argv
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a title may hold what the terminal's encoding does not
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except errors.Failed as failed:
         _tell(failed, as_json)
         sys.exit(failed.exit_code)
     except BrokenPipeError:
+        # Python flushes at exit once more; what is left has no reader.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(errors.FAILED)
     except OSError as error:
-        place = error.filename or "a file"
-        print(f"anvil: {place}: {error.strerror or error}", file=sys.stderr)
+        place = str(error.filename or "a file")
+        _tell(errors.failure("file", error.strerror or str(error), place), as_json)
         sys.exit(errors.FAILED)
+    except SystemExit as end:
+        if as_json and end.code == errors.USAGE:  # typer has told the rest on standard error
+            _tell(errors.failure("usage", "wrong usage; see --help", "anvil", usage=True), as_json)
+        raise
 
 
 def _tell(failed: errors.Failed, as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"ok": False, "problems": [one.model_dump() for one in failed.problems]}, indent=2))
+        problems = [one.model_dump() for one in failed.problems]
+        print(json.dumps({"ok": False, "problems": problems}, indent=2))
     else:
         print("\n".join(str(problem) for problem in failed.problems), file=sys.stderr)
