@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +33,7 @@ def write_file(path: Path, data: bytes) -> None:
 
 def write_tree(target: Path, files: Mapping[str, bytes]) -> None:
     """Replace or make a whole folder, whole or not at all; the old one stays until the new one is there."""
+    target = Path(os.path.abspath(target))  # noqa: PTH100  # not resolve(): a link above it is the user's
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.new."))
     try:
@@ -50,6 +53,8 @@ def _swap(fresh: Path, target: Path) -> None:
     if not target.exists():
         fresh.rename(target)
         return
+    if _exchange(fresh, target):  # what was the target now has the temporary name, and is removed there
+        return
     old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old.")) / "tree"
     target.rename(old)
     try:
@@ -59,3 +64,15 @@ def _swap(fresh: Path, target: Path) -> None:
         raise
     finally:
         shutil.rmtree(old.parent, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two names in one step, so that a kill in between leaves either tree; False where it cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        renameat2 = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):  # an old C library
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE: linux/fcntl.h, linux/fs.h
+    return bool(renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)

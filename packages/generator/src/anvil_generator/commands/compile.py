@@ -20,6 +20,7 @@ from anvil_generator.project import open_project
 from anvil_generator.report import report, summary
 
 MARKER = "bundle.json"
+CACHES = frozenset({"__pycache__", ".pytest_cache"})
 
 
 def compile_command(
@@ -44,7 +45,7 @@ def compile_command(
     compiled = compile_project(project, service, policy)
     files = plan(compiled, project.manifest.author)
     write_tree(out, {file.path: file.data for file in files})
-    if policy and target.is_dir():
+    if policy and (manifest_path or target.is_dir()):
         set_human_approval(manifest_path or target / manifest.FILE_NAME, policy)
     if as_json:
         print(json.dumps({"ok": True, "bundle": str(out), **report(compiled)}, indent=2))
@@ -62,13 +63,30 @@ def _policy(value: str | None) -> HumanApprovalPolicy | None:
 
 
 def _refuse_foreign(out: Path) -> None:
-    """Replace only what a compile wrote: a folder with other content is the user's."""
+    """Replace only what a compile wrote: anything else in the folder is the user's."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise failure("out_taken", "is there and is not a folder", str(out), usage=True)
-    if out.is_dir() and any(out.iterdir()) and not (out / MARKER).is_file():
-        raise failure(
-            "out_taken", f"holds other things and no {MARKER}; choose an empty folder", str(out), usage=True
-        )
+    if not out.is_dir():
+        return
+    ours = _listed(out / MARKER)
+    for path in sorted(out.rglob("*")):
+        name = path.relative_to(out)
+        if path.is_dir() and not path.is_symlink():
+            continue
+        if name.as_posix() not in ours and CACHES.isdisjoint(name.parts):
+            message = f"holds {name}, which no compile wrote; move it away, or choose an empty folder"
+            raise failure("out_taken", message, str(out), usage=True)
+
+
+def _listed(marker: Path) -> set[str]:
+    """The files of the bundle in a folder, as it lists them itself; none when it is not a bundle."""
+    try:
+        facts = json.loads(marker.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return set()
+    if not isinstance(facts, dict) or "anvil" not in facts or not isinstance(facts.get("files"), dict):
+        return set()
+    return {MARKER, *facts["files"]}
 
 
 def _tell(compiled: Compiled, out: Path, files: int) -> None:
