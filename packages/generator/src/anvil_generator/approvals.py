@@ -91,9 +91,11 @@ def fingerprint(operation: Operation, service: Service) -> str:
     )
 
 
-def said_mark(operation: Operation, service: Service) -> str:
-    """Version and SHA-256 of what the document and the manifest say, without Anvil's own guesses."""
-    manifest = [one.model_dump() for one in operation.evidence if one.basis == "manifest"]
+def said_mark(operation: Operation, service: Service, manifest: Mapping[str, Any]) -> str:
+    """Version and SHA-256 of what the document and the manifest say, without Anvil's own guesses.
+
+    ``manifest`` is ``Contracted.said``: the whole entry, reason and key form included.
+    """
     return _mark({**_document_part(operation, service), "manifest": manifest})
 
 
@@ -124,7 +126,7 @@ def without_prose(schema: JsonSchema) -> JsonSchema:
     }
 
 
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "dependentRequired", "dependentSchemas"})
 _DATA = frozenset({"enum", "const", "default"})
 
 

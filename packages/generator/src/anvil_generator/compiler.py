@@ -40,6 +40,10 @@ class Compiled:
     revision: int
     revision_recorded: bool
 
+    def said(self, operation_id: str) -> dict[str, Any]:
+        """What the manifest says of one operation."""
+        return next(one.said for one in self.contracted if one.operation.id == operation_id)
+
     @property
     def total(self) -> int:
         """Operations in the source: compiled, withheld and failed ones."""
@@ -102,7 +106,7 @@ def _service(project: Project, document: Document, service_id: str | None) -> Se
     identifier = service_id or project.manifest.service or _slug(document.title)
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", identifier) or len(identifier) > SERVICE_ID_LENGTH:
         message = f'"{identifier}" is no service id (at most {SERVICE_ID_LENGTH} characters); see --service'
-        raise failure("service_id", message, document.uri)
+        raise failure("service_id", message, document.uri, usage=service_id is not None)
     address, base_path = _origin(project, document)
     return Service(
         id=identifier,
@@ -140,16 +144,20 @@ def _manifest_operations(project: Project, document: Document) -> dict[str, Mani
     }
     said, problems = {}, []
     for name, entry in project.manifest.operations.items():
-        if name in by_name:
+        if name in by_name and by_name[name] not in said:
             said[by_name[name]] = entry
             continue
-        known = sorted(by_name)
-        near = next((one for one in known if one.lower() == name.lower()), known[0] if known else "none")
+        if name in by_name:
+            message = f'"{name}" is the same operation as another entry; join the two'
+        else:
+            known = sorted(by_name)
+            near = next((one for one in known if one.lower() == name.lower()), known[0] if known else "none")
+            message = f'the document has no operation "{name}"; use operationId or METHOD /path, as "{near}"'
         problems.append(
             Problem(
                 severity="error",
                 code="unknown_operation",
-                message=f'the document has no operation "{name}"; use operationId or METHOD /path, as "{near}"',
+                message=message,
                 position=project.manifest_file.position("operations", name),
             )
         )
@@ -187,9 +195,11 @@ def _tool_names(
 
 
 def _check_ids(operations: tuple[Operation, ...], document: Document) -> None:
-    twice = [one for one, times in Counter(operation.id for operation in operations).items() if times > 1]
-    if twice:
-        raise failure("operation_ids", f"two operations would have the id {twice[0]}", document.uri)
+    times = Counter(operation.id for operation in operations)
+    for operation in operations:
+        if times[operation.id] > 1:
+            message = f"two operations would have the id {operation.id}; give one a name in anvil.yaml"
+            raise failure("operation_ids", message, document.uri, operation.source.line)
 
 
 def _revision(air: Air, project: Project) -> tuple[int, bool]:

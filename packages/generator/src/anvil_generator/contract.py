@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anvil_core.air import (
     RISKS,
@@ -47,12 +47,16 @@ class Draft:
 
 @dataclass(frozen=True)
 class Contracted:
-    """One operation with its contract, what was loosened in it, and what is wrong with its manifest entry."""
+    """One operation with its contract, what was loosened in it, and what is wrong with its manifest entry.
+
+    ``said`` is all that the manifest says of it, as far as a reviewer of the operation agrees to it.
+    """
 
     operation: Operation
     loosened: tuple[str, ...]
     because: str | None
     problems: tuple[Problem, ...]
+    said: dict[str, Any]
 
 
 def contract(
@@ -65,7 +69,7 @@ def contract(
 ) -> Contracted:
     """The operation as the contract has it, before approvals: state generated, review_required or blocked."""
     said = said or NOTHING_SAID
-    inferred = infer(found)
+    inferred = infer(found, mutates=said.effect == "mutation")
     draft = Draft(
         effect=inferred.effect,
         idempotency=inferred.idempotency,
@@ -78,8 +82,8 @@ def contract(
     _lay_confirmation(draft, inferred, said)
     _lay_policy(draft, said, policy)
     _check_carrier(draft, found)
-    if said.retries == "always" and draft.idempotency.mode == "none":
-        draft.loosened.append("retries: never -> always, though a repeat is not told from a new call")
+    _lay_retries(draft, said)
+    _note_lost_confirmation(draft, inferred)
     if draft.loosened and said.loosen is None:
         draft.problems += [
             f'{what}: this lowers a guard; add loosen: {{because: "..."}}' for what in draft.loosened
@@ -90,19 +94,16 @@ def contract(
     )
     operation = _operation(found, name, service_id, said, draft, inferred)
     because = said.loosen.because if said.loosen else None
-    return Contracted(operation, tuple(draft.loosened), because, problems)
+    words = {**said.model_dump(exclude={"loosen", "name", "state"}), "human_approval": policy}
+    return Contracted(operation, tuple(draft.loosened), because, problems, words)
 
 
 def _lay_effect(draft: Draft, said: ManifestOperation) -> None:
     effect = draft.effect
     changes: dict[str, object] = {}
-    if said.effect is not None and said.effect != effect.kind:
-        changes["kind"] = said.effect
-        if said.effect == "read":
-            draft.loosened.append("effect: mutation -> read")
-            changes.update(risk="none", reversible=None)
-        elif said.risk is None:
-            changes["risk"] = "low"
+    if said.effect == "read" and effect.kind == "mutation":
+        changes.update(kind="read", risk="none", reversible=None)
+        draft.loosened.append("effect: mutation -> read")
     if said.risk is not None and said.risk != effect.risk:
         changes["risk"] = said.risk
         if RISKS.index(said.risk) < RISKS.index(effect.risk):
@@ -120,13 +121,6 @@ def _lay_effect(draft: Draft, said: ManifestOperation) -> None:
 
 
 def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperation) -> None:
-    if (
-        said.effect is not None
-        and said.effect != "read"
-        and draft.idempotency.mode == "natural"
-        and found.source.method == "get"
-    ):
-        draft.idempotency = draft.idempotency.model_copy(update={"mode": "none"})
     if said.idempotency is None:
         return
     order = ("none", "natural", "key_supported", "required")
@@ -143,6 +137,10 @@ def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperatio
     declared = key_form(parameter.json_schema) if parameter else was.form
     draft.key_parameter = parameter if takes_key else None
     form = (now.form or declared or KeyForm()) if takes_key else None
+    if form and form.min_length > form.max_length:
+        draft.problems.append(
+            f"idempotency.form: no key has {form.min_length} to {form.max_length} characters"
+        )
     draft.idempotency = was.model_copy(
         update={
             "mode": now.mode,
@@ -164,10 +162,8 @@ def _lay_confirmation(draft: Draft, inferred: Inferred, said: ManifestOperation)
     if word is None:
         return
     required = draft.confirmation.required if word.required is None else word.required
-    if draft.confirmation.required and not required:
-        draft.loosened.append("confirmation: required -> not required")
-        if floor:
-            draft.problems.append(f"confirmation: a {inferred.effect.risk} operation keeps its confirmation")
+    if floor and draft.confirmation.required and not required:
+        draft.problems.append(f"confirmation: a {inferred.effect.risk} operation keeps its confirmation")
     human = bool(word.human_approval)
     if human and draft.effect.kind == "read":
         draft.problems.append("confirmation.human_approval: only a mutation can need a person's approval")
@@ -181,14 +177,32 @@ def _lay_confirmation(draft: Draft, inferred: Inferred, said: ManifestOperation)
 
 def _lay_policy(draft: Draft, said: ManifestOperation, policy: HumanApprovalPolicy) -> None:
     """The service's policy touches only what needs a confirmation and has no value of its own."""
-    explicit = said.confirmation is not None and said.confirmation.human_approval is not None
-    if explicit or not draft.confirmation.required or policy == "none":
+    if draft.confirmation.human_approval or not draft.confirmation.required or policy == "none":
         return
     effect = draft.effect
     unsafe = effect.reversible is False or effect.risk in ("high", "financial", "destructive")
-    if policy == "all" or unsafe:
+    if policy != "all" and not unsafe:
+        return
+    if said.confirmation is not None and said.confirmation.human_approval is False:
+        draft.loosened.append(f"confirmation.human_approval: {policy} of the service -> false")
+    else:
         draft.confirmation = draft.confirmation.model_copy(update={"human_approval": True})
         draft.evidence.append(_by_manifest("confirmation.human_approval", f"human_approval: {policy}"))
+
+
+def _note_lost_confirmation(draft: Draft, inferred: Inferred) -> None:
+    """Whatever took it away: a key that the API may not honour does it as well as the manifest's word."""
+    before = needed_confirmation(inferred.effect, inferred.idempotency)
+    if before.required and not draft.confirmation.required:
+        draft.loosened.append("confirmation: required -> not required")
+
+
+def _lay_retries(draft: Draft, said: ManifestOperation) -> None:
+    if said.retries is None:
+        return
+    draft.evidence.append(_by_manifest("retries", said.retries))
+    if said.retries == "always" and draft.idempotency.mode in ("none", "key_supported"):
+        draft.loosened.append("retries: always, though a repeat is not told from a new call")
 
 
 def _check_carrier(draft: Draft, found: FoundOperation) -> None:

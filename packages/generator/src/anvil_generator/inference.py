@@ -30,6 +30,7 @@ MUTATION_VERBS = frozenset(VOCABULARY["mutation_verbs"])
 NOUNS_TOO = frozenset(VOCABULARY["nouns_too"])
 RISK_WORDS: dict[Risk, frozenset[str]] = {risk: frozenset(seen) for risk, seen in VOCABULARY["risk"].items()}
 KEY_NAMES = frozenset(VOCABULARY["idempotency"]["key_names"])
+CONJUNCTIONS = frozenset({"and", "or", "then"})
 LONGEST_KEY = 10_000
 
 REASONS = {
@@ -52,14 +53,19 @@ class Inferred:
     evidence: tuple[Evidence, ...]
 
 
-def infer(found: FoundOperation) -> Inferred:
-    """Effect and idempotency of an operation, with their evidence."""
-    kind, certain, why = _kind(found)
+def infer(found: FoundOperation, *, mutates: bool = False) -> Inferred:
+    """Effect and idempotency of an operation, with their evidence. ``mutates``: the manifest says so."""
+    kind, certain, why = ("mutation", True, "the manifest says so") if mutates else _kind(found)
     risk, risk_why = _risk(found) if kind == "mutation" else ("none", "reads change nothing")
     reversible = False if risk in ("financial", "destructive") else None
     idempotency, parameter, key_why = _idempotency(found, kind)
     evidence = (
-        Evidence(field="effect.kind", basis="guess", note=why, line=found.source.line),
+        Evidence(
+            field="effect.kind",
+            basis="manifest" if mutates else "guess",
+            note=why,
+            line=None if mutates else found.source.line,
+        ),
         Evidence(field="effect.risk", basis="guess", note=risk_why, line=found.source.line),
         Evidence(field="idempotency", basis="document", note=key_why, line=found.source.line),
     )
@@ -94,18 +100,31 @@ def _path_words(found: FoundOperation) -> list[str]:
     return words(fixed)
 
 
+def _verbs(summary: list[str]) -> list[str]:
+    """The words of a summary, and the verb behind the third person: "Deletes a pet", "Finds and sends it".
+
+    Only where a verb stands, first or after "and", since elsewhere the form is a plural: "List refunds".
+    """
+    said = list(summary)
+    for before, word in zip(["and", *summary], summary, strict=False):
+        if before in CONJUNCTIONS and word.endswith("s"):
+            said += [word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)]
+    return said
+
+
 def _kind(found: FoundOperation) -> tuple[str, bool, str]:
     method, name, summary = found.source.method, _name_words(found), words(found.summary)
     if method in READ_METHODS:
-        verb = _first(MUTATION_VERBS - NOUNS_TOO, [*name, *summary]) or _first(
-            NOUNS_TOO, [*words(found.source.operation_id or "")[:1], *summary[:1]]
-        )
+        first = words(found.source.operation_id or "")[:1]
+        verb = _first(
+            MUTATION_VERBS - NOUNS_TOO, [*(name or _path_words(found)), *_verbs(summary)]
+        ) or _first(NOUNS_TOO, [*first, *_verbs(summary[:1])])
         if verb:
             return "read", False, f'{method.upper()}, but its name or summary says "{verb}"'
         return "read", True, f"the method is {method.upper()}"
     if method == "post" and name:
         reads = name[0] in READ_VERBS or name[-1] in READ_VERBS
-        verb = _first(MUTATION_VERBS, [*name, *summary, *_path_words(found)])
+        verb = _first(MUTATION_VERBS, [*name, *_verbs(summary), *_path_words(found)])
         if reads and not verb:
             return (
                 "read",
@@ -116,7 +135,7 @@ def _kind(found: FoundOperation) -> tuple[str, bool, str]:
 
 
 def _risk(found: FoundOperation) -> tuple[Risk, str]:
-    seen = [*_name_words(found), *_path_words(found), *words(found.summary)]
+    seen = [*_name_words(found), *_path_words(found), *_verbs(words(found.summary))]
     for risk, vocabulary in RISK_WORDS.items():
         word = _first(vocabulary, seen)
         if word:

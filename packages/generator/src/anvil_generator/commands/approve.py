@@ -72,20 +72,26 @@ def _only_rules_changed(operation: Operation, compiled: Compiled, project: Proje
     approval, service = project.approvals.operations.get(operation.id), compiled.air.service
     if approval is None or operation.state == "blocked":
         return False
-    return approval.said == said_mark(operation, service) and approval.fingerprint != fingerprint(
-        operation, service
-    )
+    said = said_mark(operation, service, compiled.said(operation.id))
+    return approval.said == said and approval.fingerprint != fingerprint(operation, service)
 
 
 def _find(compiled: Compiled, name: str) -> Operation:
-    for operation in compiled.air.operations:
-        if name in (operation.id, operation.name, operation.source.operation_id):
-            if operation.state == "blocked":
-                message = f"{name} is blocked in the manifest; remove `state: blocked` there first"
-                raise failure("operation_blocked", message, compiled.document.uri, operation.source.line)
-            return operation
-    message = f'there is no operation "{name}"; `anvil inspect` lists them'
-    raise failure("unknown_operation", message, compiled.document.uri, usage=True)
+    found = [
+        operation
+        for operation in compiled.air.operations
+        if name in (operation.id, operation.name, operation.source.operation_id)
+    ]
+    if not found:
+        message = f'there is no operation "{name}"; `anvil inspect` lists them'
+        raise failure("unknown_operation", message, compiled.document.uri, usage=True)
+    if len(found) > 1:
+        message = f'"{name}" is more than one operation; say which: {", ".join(one.id for one in found)}'
+        raise failure("unknown_operation", message, compiled.document.uri, usage=True)
+    if found[0].state == "blocked":
+        message = f"{name} is blocked in the manifest; remove `state: blocked` there first"
+        raise failure("operation_blocked", message, compiled.document.uri, found[0].source.line)
+    return found[0]
 
 
 def _write(
@@ -100,16 +106,15 @@ def _write(
         mark = fingerprint(operation, service)
         if entries.get(operation.id) is None or entries[operation.id].fingerprint != mark:
             today = dt.datetime.now(tz=dt.UTC).date().isoformat()
-            entries[operation.id] = Approval(
-                fingerprint=mark, said=said_mark(operation, service), by=by, date=today, note=note
-            )
+            said = said_mark(operation, service, compiled.said(operation.id))
+            entries[operation.id] = Approval(fingerprint=mark, said=said, by=by, date=today, note=note)
             new.append(operation)
     updated = compiled.air.model_copy(
         update={"operations": with_states(compiled.air.operations, service, entries)}
     )
     digest = catalog.contract_digest(catalog.lines(updated))
     revision = project.approvals.revision
-    if revision.contract_digest != digest:
+    if revision.contract_digest != digest or new:  # the digest is blind to a changed input
         revision = Revision(number=revision.number + 1, contract_digest=digest)
     approvals = project.approvals.model_copy(update={"operations": entries, "revision": revision})
     if approvals != project.approvals:
