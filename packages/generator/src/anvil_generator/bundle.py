@@ -156,7 +156,8 @@ def _argument_text(schema: Any) -> str:
     if schema.get("description"):
         return one_line(str(schema["description"]))
     needed = schema.get("required", ())
-    fields = [f"`{name}`" + (" (required)" if name in needed else "") for name in schema.get("properties", {})]
+    names = schema.get("properties", {})
+    fields = [f"`{name}`" + (" (required)" if name in needed else "") for name in names]
     return "an object with " + ", ".join(fields) if fields else ""
 
 

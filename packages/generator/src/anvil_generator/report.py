@@ -15,7 +15,7 @@ def report(compiled: Compiled) -> dict[str, Any]:
     """The report as plain data, in a fixed order."""
     document = compiled.document
     by_id = {one.operation.id: one for one in compiled.contracted}
-    made = {
+    made: dict[str, Any] = {
         "anvil": 1,
         "document": {"uri": document.uri, "kind": document.kind, "sha256": document.sha256},
         "accounting": {
