@@ -22,6 +22,7 @@ def _request(*types, **rest):
         (["application/b+json", "application/a+json"], "application/b+json"),
         (["text/plain", "application/x-www-form-urlencoded"], "application/x-www-form-urlencoded"),
         (["text/plain", "*/*"], "application/json"),
+        (["*/*", "application/a+json"], "application/a+json"),
         (["application/xml", "Text/Plain"], "Text/Plain"),
     ],
 )

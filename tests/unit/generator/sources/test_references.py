@@ -23,6 +23,7 @@ def _with_body(ref):
         ),
         ("#/x-list/1", {"x-list": [{}, {"type": "string"}]}),
         ("t.json#/components/schemas/A", {"components": {"schemas": {"A": {"type": "string"}}}}),
+        ("./t.json#/components/schemas/A", {"components": {"schemas": {"A": {"type": "string"}}}}),
     ],
 )
 def test_any_local_pointer_resolves(make, tool, accepts, ref, top):

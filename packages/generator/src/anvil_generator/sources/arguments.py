@@ -27,7 +27,7 @@ def assign(wires: Iterable[Wire], *, has_body: bool) -> dict[Wire, str]:
     ordered = sorted(set(wires))
     wanted = {wire: _plain(wire[1]) for wire in ordered}
     count = Counter([*wanted.values(), *([BODY] if has_body else [])])
-    taken = {name for name, times in count.items() if times == 1} | ({BODY} if has_body else set())
+    taken = {name for name, times in count.items() if times == 1}
     final: dict[Wire, str] = {}
     for wire in ordered:
         name = wanted[wire]

@@ -14,14 +14,13 @@ if TYPE_CHECKING:
     from anvil_generator.sources.pointers import Pointer
     from anvil_generator.sources.raw import Raw
 
-_FIRST = ("200", "201", "202", "203")
 _SUCCESS = re.compile(r"2([0-9][0-9]|XX)")
 
 
 def statuses(responses: dict[str, Any]) -> tuple[str, ...]:
     """The declared success codes in the order they are looked at; ``2XX`` comes last."""
     declared = [code for code in responses if _SUCCESS.fullmatch(code.upper())]
-    return tuple(sorted(declared, key=lambda code: (code not in _FIRST, code)))
+    return tuple(sorted(declared))
 
 
 def read(raw: Raw, definitions: Definitions, responses: Any, pointer: Pointer) -> Output:
