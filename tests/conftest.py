@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 E2E = Path(__file__).parent / "e2e"
+GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_ignore_collect(collection_path, config):
-    """The real harnesses run only when they are asked for: ``pytest tests/e2e --harness ID``."""
+    """The real harnesses run only when they are asked for: ``pytest tests/e2e --harness ID``.
+
+    A golden tree holds a bundle's own tests, which belong to that bundle.
+    """
+    if collection_path.parent == GOLDEN and collection_path.is_dir():
+        return True
     if collection_path != E2E:
         return None
     asked = [Path(config.invocation_params.dir, str(arg).partition("::")[0]).resolve() for arg in config.args]
