@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -100,7 +101,7 @@ def validate(model: type[Model], file: YamlFile, code: str) -> Model:
     """The data as a model, no value taken for another type. Raises Failed with all that is wrong."""
     try:
         # As JSON, since only there strict means: "yes" is no boolean, and a list may become a tuple.
-        return model.model_validate_json(json.dumps(file.data, default=str), strict=True)
+        return model.model_validate_json(json.dumps(file.data, default=_as_json), strict=True)
     except ValidationError as error:
         found = {(_place(item["loc"]), _plain(item)): item["loc"] for item in error.errors()}
         problems = [
@@ -115,6 +116,11 @@ def validate(model: type[Model], file: YamlFile, code: str) -> Model:
         raise Failed(problems) from None
     except (TypeError, RecursionError):
         raise failure(code, "holds a key that is not text, or refers to itself", file.name) from None
+
+
+def _as_json(value: object) -> object:
+    """What YAML has beyond JSON: a date is the text that stands there, the rest is of no wanted type."""
+    return value.isoformat() if isinstance(value, dt.date) else {}
 
 
 def _place(location: tuple[str | int, ...]) -> tuple[str, ...]:
