@@ -1,16 +1,21 @@
-"""The decision core on another interpreter: ``python3.9 -I tests/unit/core/check_hookcore.py``.
+"""The decision core and the hooks on another interpreter: ``python3.9 -I tests/unit/core/check_hookcore.py``.
 
-Runs the cases of ``tests/cases`` and looks up tools in catalogs of several sizes. Standard library
-only, Python 3.9 or newer; prints ``N passed``, or what failed and ends with 1.
+Runs the cases of ``tests/cases``, looks up tools in catalogs of several sizes, and starts each hook as
+its harness does. Standard library only, Python 3.9 or newer; prints ``N passed``, or what failed and
+ends with 1.
 """
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
+SHIMS = ROOT / "packages" / "shims" / "src" / "anvil_shims"
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "packages" / "core" / "src")]
 
 from support import decisions  # noqa: E402
@@ -56,6 +61,26 @@ def digest_results():
         yield refused["name"], [] if is_refused(refused["json"]) else ["not refused"]
 
 
+def hook_results(folder):
+    """Each hook as a process: the events and answers are data, one table for each harness."""
+    for table in sorted(decisions.CASES.glob("hook-*.json")):
+        harness = table.stem.partition("-")[2]
+        root = folder / harness
+        (root / "plugin" / harness).mkdir(parents=True)
+        script = root / "plugin" / harness / "hook.py"
+        shutil.copy(str(SHIMS / harness / "hook.py"), str(script))
+        shutil.copy(hookcore.__file__, str(root / "plugin" / "hookcore.py"))
+        catalog = decisions.catalog_bytes(decisions.entries().values(), preview="preview")
+        (root / "catalog.json").write_bytes(catalog)
+        cases = decisions.table(table.name)
+        for case in cases["cases"]:
+            command = [sys.executable, "-I", "-S", "-B", str(script), harness, *cases["arguments"]]
+            done = subprocess.run(command, input=case["stdin"].encode(), capture_output=True, check=False)
+            got = {"exit": done.returncode, "stdout": done.stdout.decode()}
+            wanted = {key: case[key] for key in got}
+            yield f"{harness}: {case['name']}", [] if got == wanted else [json.dumps(got)]
+
+
 def is_refused(text):
     try:
         hookcore.digest(hookcore.loads(text))
@@ -72,6 +97,7 @@ def main():
             *evaluate_results(folder),
             *find_results(folder),
             *digest_results(),
+            *hook_results(folder),
         ]
     failed = [(name, wrong) for name, wrong in results if wrong]
     for name, wrong in failed:
