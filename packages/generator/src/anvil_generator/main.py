@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -27,17 +28,21 @@ app.command("approve")(approve)
 app.command("inspect")(inspect)
 
 
+def show_version(wanted: bool) -> None:
+    """Print it and stop, before typer misses a command."""
+    if wanted:
+        print(metadata.version("anvil-generator"))
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+        bool,
+        typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=show_version),
     ] = False,
 ) -> None:
-    if version:
-        from importlib import metadata  # noqa: PLC0415
-
-        print(metadata.version("anvil-generator"))
-        raise typer.Exit
+    del version  # its callback has seen to it
 
 
 def main() -> None:
