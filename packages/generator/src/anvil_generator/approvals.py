@@ -121,9 +121,8 @@ def _mark(reviewed: dict[str, Any]) -> str:
 
 def without_prose(schema: JsonSchema) -> JsonSchema:
     """The schema without the words that change nothing about what is accepted."""
-    return {
-        key: _strip(value, inside_names=key in _NAMED) for key, value in schema.items() if key not in PROSE
-    }
+    stripped: JsonSchema = _strip(schema)
+    return stripped
 
 
 _NAMED = frozenset({"properties", "patternProperties", "$defs", "dependentRequired", "dependentSchemas"})
