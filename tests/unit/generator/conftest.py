@@ -7,8 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +15,9 @@ from anvil_generator.compiler import Compiled, compile_project
 from anvil_generator.errors import Failed
 from anvil_generator.project import open_project
 from anvil_generator.sources import read_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OK = {"responses": {"200": {"description": "ok"}}}
 KEY = {"name": "Idempotency-Key", "in": "header", "required": True, "schema": {"type": "string"}}
@@ -90,7 +92,7 @@ def cli(tmp_path) -> Runner:
 
 @pytest.fixture
 def project(tmp_path):
-    """A function: a project folder from paths, more lines of the manifest, and other parts of the document."""
+    """A function: a project folder from paths, more of the manifest, and other parts of the document."""
 
     def make(paths: Any = None, manifest: str = "", *, name: str = "project", **top: Any) -> Path:
         folder = tmp_path / name
