@@ -43,6 +43,7 @@ def test_a_body_as_bytes(media_type, value, content_type, content):
     ("media_type", "value", "problem"),
     [
         ("application/octet-stream", "not base64!", "base64"),
+        ("application/octet-stream", "AAAA!", "base64"),
         ("application/octet-stream", {"a": 1}, "base64"),
         ("text/plain", {"a": 1}, "as a string"),
         ("application/x-www-form-urlencoded", "a=b", "object"),

@@ -74,6 +74,7 @@ def test_only_an_approved_operation_passes(operation, state):
     assert state in refused.message
 
 
+@pytest.mark.invariant("I3")
 @pytest.mark.parametrize(
     "args", [KEY, {**KEY, "confirm": True}, {**KEY, "dry_run": True}, {**KEY, "approved": True}]
 )
@@ -151,6 +152,7 @@ def without_code(need: dict) -> dict:
     return {name: value for name, value in need.items() if name != "code"}
 
 
+@pytest.mark.invariant("I2")
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(changes=CHANGES, confirm=CONTROL, key=CONTROL, dry_run=CONTROL)
 def test_both_rings_say_the_same_in_the_same_words(operation, changes, confirm, key, dry_run):

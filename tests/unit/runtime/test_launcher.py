@@ -197,6 +197,22 @@ class TestWhoseCode:
         assert sys.path == before
 
 
+def test_a_home_that_cannot_be_written_to(home, fake_pip, monkeypatch):
+    fake_pip(PUT)
+    folder = launcher.ready()
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "pycache_prefix", None)
+    monkeypatch.setattr(Path, "mkdir", _read_only)
+    launcher.activate(folder)
+    assert str(sys.pycache_prefix).startswith(f"{folder}.pyc-")
+    assert sys.path[-2:] == [str(folder), str(launcher.LIB)]
+    assert not [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+
+
+def _read_only(*_args, **_options):
+    raise OSError(30, "Read-only file system")
+
+
 def test_bytecode_belongs_to_the_sources_it_was_made_from(home):
     first = launcher.sources_digest()
     planted = launcher.LIB / "anvil_runtime" / "__pycache__"

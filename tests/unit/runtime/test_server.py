@@ -34,6 +34,7 @@ def call(executor, era, name, args):
     return ask(executor, era, lambda client: client.call_tool(name, args))
 
 
+@pytest.mark.invariant("I5")
 @ERAS
 def test_served_is_approved_and_preview_sorted_by_name(executor, era):
     names = [tool.name for tool in tools_of(executor(), era)]

@@ -107,7 +107,7 @@ def _violations(operation: Operation, answer: Answer, value: object, validators:
 
 def failure(operation: Operation, answer: Answer, *, idempotent: bool) -> Refusal:
     """The refusal for an answer that is not 2xx. ``idempotent``: the same call again changes nothing more."""
-    said = f"it answered {answer.status} {answer.reason}".rstrip()
+    said = f"it answered {answer.status} {answer.reason[:80]}".rstrip()
     if 300 <= answer.status < 400:
         said += f", a redirect to {(answer.location or 'nowhere')[:200]!r}; redirects are never followed"
     refused = 400 <= answer.status < 500 and answer.status != 408  # the API says that it did nothing

@@ -13,6 +13,7 @@ the sources.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -98,9 +99,9 @@ def environment(lock: bytes) -> Path:
 
 
 def check_own(folder: Path) -> None:
-    """Code is run from there, so only this user may have written it."""
+    """Code is run from there, so only this user, or the system's administrator, may have written it."""
     status = folder.lstat()
-    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+    if hasattr(os, "getuid") and (status.st_uid not in (os.getuid(), 0) or status.st_mode & 0o022):
         raise StopError(
             f"{folder} belongs to another user, or one can write to it. Remove it and start again."
         )
@@ -174,9 +175,11 @@ def sources_digest() -> str:
 def activate(packages: Path) -> None:
     """Import from the standard library, the locked packages and mcp/lib from now on, and nothing else."""
     bytecode = packages.parent / f"{packages.name}.pyc-{sources_digest()}"
-    bytecode.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(OSError):  # a home that cannot be written to costs time, and nothing else
+        bytecode.mkdir(mode=0o700, exist_ok=True)
     for folder in (packages, bytecode):
-        check_own(folder)
+        if folder.exists():
+            check_own(folder)
     sys.pycache_prefix = str(bytecode)
     kept = [path for path in sys.path if path and Path(path).name not in FOREIGN]
     sys.path[:] = [*kept, str(packages), str(LIB)]

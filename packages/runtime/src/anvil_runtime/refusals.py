@@ -71,7 +71,7 @@ def refuse_internally(tool: str, error: BaseException) -> Refusal:
 
 
 def envelope(refusal: Refusal) -> dict[str, Any]:
-    """The answer's form. The trace id joins it with the server's own log."""
+    """The answer's form. The trace id tells it from every other, in whatever keeps a log of it."""
     error: dict[str, Any] = {
         "code": refusal.code,
         "message": refusal.message,
