@@ -134,7 +134,10 @@ def main(folder: Path) -> int:
         return 1
     import anyio  # noqa: PLC0415
 
-    anyio.run(serve_stdio, executor)
+    try:
+        anyio.run(serve_stdio, executor)
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
