@@ -103,9 +103,16 @@ def _walk(folder: Traversable, inside: str) -> Iterator[tuple[str, str]]:
 
 
 def environment() -> jinja2.Environment:
-    """Strict templates: a missing value is an error; ``tojson`` gives plain ASCII JSON."""
+    """Strict templates: a missing value is an error; ``tojson`` gives plain ASCII JSON, ``toyaml`` a text."""
     made = jinja2.Environment(  # noqa: S701  # no HTML is made here
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True, trim_blocks=True, lstrip_blocks=True
     )
     made.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=True)
+    made.filters["toyaml"] = yaml_text
     return made
+
+
+def yaml_text(value: str) -> str:
+    """A quoted YAML text. JSON is not YAML where it escapes a character as two surrogates."""
+    parts = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
+    return f'"{"".join(parts)}"'
