@@ -115,7 +115,7 @@ def _service(project: Project, document: Document, service_id: str | None) -> Se
         description=project.manifest.description or document.description,
         origin=address,
         base_path=base_path,
-        auth=document.auth,
+        auth=tuple(sorted(document.auth, key=lambda scheme: scheme.id)),
         source={"kind": document.kind, "uri": document.uri, "sha256": document.sha256},
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from anvil_generator.compiler import describe
 
 if TYPE_CHECKING:
     from anvil_core.air import SourceRef
+    from anvil_core.problems import Problem
     from anvil_generator.compiler import Compiled
 
 
@@ -38,7 +40,7 @@ def report(compiled: Compiled) -> dict[str, Any]:
             for operation in compiled.air.operations
             if by_id[operation.id].loosened
         ],
-        "warnings": [str(problem) for problem in compiled.problems],
+        "warnings": [_told(problem) for problem in compiled.problems],
     }
     counted = sum(len(entries) for entries in made["accounting"].values())
     if counted != compiled.total:
@@ -59,6 +61,12 @@ def summary(compiled: Compiled) -> str:
         + (f" ({states})" if states else "")
         + f", {len(document.withheld)} withheld, {len(document.failed)} failed"
     )
+
+
+def _told(problem: Problem) -> str:
+    """The problem with its file's name alone: where a project lies on this machine is no part of a bundle."""
+    at = problem.position.model_copy(update={"file": PurePath(problem.position.file).name})
+    return str(problem.model_copy(update={"position": at}))
 
 
 def _place(source: SourceRef) -> dict[str, Any]:
