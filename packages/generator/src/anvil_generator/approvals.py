@@ -14,6 +14,7 @@ import yaml
 from pydantic import Field
 
 from anvil_core.air import Frozen
+from anvil_core.schemas import without
 from anvil_generator.files import write_file
 from anvil_generator.yamlfiles import YamlFile, read_yaml, validate
 
@@ -121,26 +122,7 @@ def _mark(reviewed: dict[str, Any]) -> str:
 
 def without_prose(schema: JsonSchema) -> JsonSchema:
     """The schema without the words that change nothing about what is accepted."""
-    stripped: JsonSchema = _strip(schema)
-    return stripped
-
-
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "dependentRequired", "dependentSchemas"})
-_DATA = frozenset({"enum", "const", "default"})
-
-
-def _strip(value: Any, *, inside_names: bool = False) -> Any:
-    if isinstance(value, dict):
-        if inside_names:  # the keys here are names of the API's, not keywords: "title" may be one
-            return {key: _strip(item) for key, item in value.items()}
-        return {
-            key: item if key in _DATA else _strip(item, inside_names=key in _NAMED)
-            for key, item in value.items()
-            if key not in PROSE
-        }
-    if isinstance(value, list):
-        return [_strip(item) for item in value]
-    return value
+    return without(schema, lambda keyword, _value: keyword in PROSE)
 
 
 def with_states(

@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from anvil_core import tools
-from anvil_runtime import answers
+from anvil_runtime import answers, served
 from anvil_runtime.bundle import BundleError, load
 from anvil_runtime.execute import Executor, execute
 
@@ -32,10 +32,10 @@ CACHE_MILLISECONDS = 60_000
 
 def served_tools(bundle: Bundle) -> list[mcp_types.Tool]:
     """The approved operations and the preview tool, sorted by name."""
-    served = [operation_tool(operation) for operation in bundle.served]
+    listed = [operation_tool(operation) for operation in bundle.served]
     if bundle.air.preview:
-        served.append(preview_tool(bundle.air, bundle.air.preview))
-    return sorted(served, key=lambda tool: tool.name)
+        listed.append(preview_tool(bundle.air, bundle.air.preview))
+    return sorted(listed, key=lambda tool: tool.name)
 
 
 def operation_tool(operation: Operation) -> mcp_types.Tool:
@@ -45,8 +45,8 @@ def operation_tool(operation: Operation) -> mcp_types.Tool:
         name=operation.name,
         title=operation.title,
         description=tools.description(operation),
-        input_schema=tools.input_schema(operation),
-        output_schema=answers.output_schema(operation),
+        input_schema=served.input_schema(tools.input_schema(operation)),
+        output_schema=served.output_schema(answers.output_schema(operation)),
         annotations=mcp_types.ToolAnnotations.model_validate(tools.hints(operation)),
         _meta=contract_meta(operation),
     )
