@@ -163,6 +163,7 @@ def test_a_piece_missing_in_the_middle_never_gives_another_answer(small, tmp_pat
         pytest.param(lambda data: data[data.index(b"\n") + 1 :], id="no header"),
         pytest.param(lambda data: data.replace(b'{"anvil": 1', b'{"anvil": 2'), id="another version"),
         pytest.param(lambda data: data.replace(b'"service": {', b'"service": {,'), id="header not JSON"),
+        pytest.param(lambda data: data.replace(b'"operations": [', b'"entries": ['), id="another list"),
         pytest.param(lambda data: data.replace(b",\n", b", "), id="all lines in one"),
         pytest.param(lambda data: data.replace(b'"tool": "', b'"name": "'), id="lines of another form"),
         pytest.param(lambda data: data.replace(b'{"tool"', b' {"tool"'), id="indented"),

@@ -168,7 +168,7 @@ NO_JSON = [math.nan, math.inf, -math.inf, {1: "x"}, {"a": b"x"}, {"a": {1, 2}}, 
 
 @pytest.mark.parametrize("value", NO_JSON)
 def test_canonical_refuses_what_no_json_text_gives(value):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"not canonical|is not JSON"):
         hookcore.canonical(value)
 
 

@@ -173,6 +173,18 @@ def test_a_foreign_tool_is_left_alone(root, name):
     passed(run(root, make_event() | {"tool_name": name, "mcp_server": {"name": "other", "source": "user"}}))
 
 
+def test_the_prefix_is_spelled_as_the_harness_does(root):
+    """Every character but ASCII letters, digits, "_" and "-" becomes "_" (facts: claude.md section 1)."""
+    server = "plugin:anvil-é.2²:my api"
+    script = str(root / "plugin" / "claude" / "hook.py")
+    command = [sys.executable, "-I", "-S", "-B", script, "claude", "payments", server]
+    event = make_event(mcp_server={"name": server, "source": "plugin"})
+    event["tool_name"] = "mcp__plugin_anvil-__2__my_api__shut"
+    denied(run(root, event, command), "shut was not sent")
+    event["tool_name"] = "mcp__plugin_anvil-é_2²_my_api__shut"
+    passed(run(root, event, command))
+
+
 @pytest.mark.parametrize("name", ["PostToolUse", "PermissionRequest", "pretooluse", ""])
 def test_another_event_is_left_alone(root, name):
     passed(run(root, make_event("refund_payment", hook_event_name=name)))
