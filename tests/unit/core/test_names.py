@@ -173,6 +173,14 @@ def test_hashes_that_meet_are_made_longer(monkeypatch):
     assert all(PATTERN.fullmatch(name) for name in given_names.values())
 
 
+@pytest.mark.parametrize("limit", [14, CLAUDE_ROOM, 63])
+def test_a_long_single_word_is_cut_to_the_limit(limit):
+    (alone,) = names.assign({"a": "x" * 80}, limit).values()
+    assert len(alone) == limit
+    both = names.assign({"a": "x" * limit, "b": "x" * limit}, limit)
+    assert sorted(map(len, both.values())) == [limit, limit]
+
+
 def test_no_room_is_an_error():
     with pytest.raises(ValueError, match="13 characters leave no room"):
         names.assign({"a": "x"}, 13)
