@@ -1,0 +1,158 @@
+"""The plan of a bundle: what is copied, dumped and rendered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+import anvil_runtime
+import hookcore
+from anvil_core.air import Air
+from anvil_generator.approvals import Approval, Approvals, fingerprint, write_approvals
+from anvil_generator.bundle import one_line, plan, plugin_version
+from anvil_generator.harnesses import environment, known, yaml_text
+
+
+@pytest.fixture
+def planned(project, compiled):
+    """A function: {path: file} of the plan for a project with these operations approved."""
+
+    def make(*approved, author=None, **more):
+        folder = project(**more)
+        air = compiled(folder).air
+        entries = {
+            one.id: Approval(fingerprint=fingerprint(one, air.service), said="", by="A", date="2026-11-30")
+            for one in air.operations
+            if one.name in approved
+        }
+        write_approvals(folder / "approvals.yaml", Approvals(operations=entries))
+        return {file.path: file for file in plan(compiled(folder), author)}
+
+    return make
+
+
+def test_copied_files_are_the_bytes_of_sources(planned):
+    files = planned()
+    core = Path(hookcore.__file__).read_bytes()
+    assert files["plugin/hookcore.py"].data == files["mcp/lib/hookcore.py"].data == core
+    runtime = Path(anvil_runtime.__file__).parent
+    assert files["mcp/server.py"].data == (runtime / "launcher.py").read_bytes()
+    carried = {
+        path.removeprefix("mcp/lib/anvil_runtime/")
+        for path in files
+        if path.startswith("mcp/lib/anvil_runtime/")
+    }
+    assert carried == {path.name for path in runtime.glob("*.py")} - {"launcher.py"}
+    assert {file.kind for path, file in files.items() if path.endswith((".py", ".lock"))} == {"copied"}
+
+
+def test_dumped_files_are_models_and_read_back(planned):
+    files = planned()
+    assert {path for path, file in files.items() if file.kind == "dumped"} == {
+        "air.json", "bundle.json", "catalog.json", "report.json",
+    }  # fmt: skip
+    air = Air.model_validate_json(files["air.json"].data)
+    assert len(air.operations) == 5
+    lines = files["air.json"].data.splitlines()
+    assert len(lines) == 7, "one operation per line"
+    assert files["air.json"].data.isascii()
+
+
+def test_the_plan_is_sorted_and_each_path_once(project, compiled):
+    paths = [file.path for file in plan(compiled(project()))]
+    assert paths == sorted(set(paths))
+
+
+def test_only_approved_operations_are_in_the_skill(planned):
+    files = planned("get_pet", "create_refund")
+    skill = "".join(file.data.decode() for path, file in files.items() if path.startswith("skill/"))
+    assert "`get_pet`" in skill
+    assert "`create_refund`" in skill
+    assert not [name for name in ("add_pet", "delete_pet", "list_pets") if name in skill]
+    refund = files["skill/reference/other.md"].data.decode()
+    assert "Effect: mutation; risk: financial." in refund
+    assert "- `confirm` (required)" in refund
+    assert "- `idempotency_key` (required)" in refund
+
+
+def test_the_readme_tells_the_state_of_every_operation(planned):
+    readme = planned("get_pet")["README.md"].data.decode()
+    rows = [line.split("|") for line in readme.splitlines() if line.startswith("| `")]
+    assert {row[1].strip(): row[5].strip() for row in rows} == {
+        "`add_pet`": "generated", "`create_refund`": "generated", "`delete_pet`": "generated",
+        "`get_pet`": "approved", "`list_pets`": "generated",
+    }  # fmt: skip
+
+
+def test_the_author_is_the_manifest_s_or_the_api_s_owner(planned):
+    plugin = json.loads(planned(author='A "quoted" team')[".claude-plugin/plugin.json"].data)
+    assert plugin["author"]["name"] == 'A "quoted" team'
+    assert json.loads(planned()[".claude-plugin/plugin.json"].data)["author"]["name"] == "Pets API owner"
+
+
+@pytest.mark.parametrize(
+    ("version", "revision", "wanted"),
+    [
+        ("1.2", 1, "1.2.1"),
+        ("1.2.3", 4, "1.2.3004"),
+        ("v2", 1, "2.0.1"),
+        ("2024-01-15", 2, "2024.1.15002"),
+        ("", 1, "0.0.1"),
+        ("1.0.0-beta.2", 1, "1.0.1"),
+        ("01.002", 0, "1.2.0"),
+    ],
+)
+def test_the_plugin_s_version_is_semantic(version, revision, wanted):
+    assert plugin_version(version, revision) == wanted
+
+
+def test_a_later_revision_is_newer():
+    versions = [plugin_version("1.2.3", revision) for revision in (1, 2, 9, 10, 99, 100)]
+    numbers = [tuple(int(part) for part in one.split(".")) for one in versions]
+    assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", ""),
+        ("one\ntwo", "one two"),
+        ("First\n\nSecond", "First. Second"),
+        ("First.\n\n  Second  ", "First. Second"),
+        ("a\u2028b\x85c", "a b c"),
+        ("word " * 10, ("word " * 10).strip()),
+    ],
+)
+def test_one_line(text, wanted):
+    assert one_line(text) == wanted
+
+
+def test_a_long_text_is_cut_at_a_word():
+    cut = one_line("word " * 100, 22)
+    assert cut == "word word word word ..."
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", 'q"uo\\te', "é ü 日本", "🐕", "a: b # c", "\u2028\x00\x7f\ufeff", "- x\n---\n"]
+)
+def test_a_quoted_text_is_yaml(text):
+    assert yaml.safe_load(f"key: {yaml_text(text)}\n") == {"key": text}
+    assert len(yaml_text(text).splitlines()) == 1
+
+
+def test_a_template_that_misses_a_value_is_an_error():
+    with pytest.raises(Exception, match="is undefined"):
+        environment().from_string("{{ nothing }}").render()
+
+
+def test_every_harness_has_what_the_generator_asks_of_it():
+    for harness in known():
+        names = harness.names("my-api")
+        assert names["prefix"].endswith("__")
+        assert "{" not in "".join(names.values())
+        assert harness.contract["install"]["text"].format_map(names)
+        assert list(harness.templates())
+        assert [data for _, data in harness.copies() if not data] == []
