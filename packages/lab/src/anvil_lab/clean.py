@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+from docker.errors import APIError
 
 from anvil_lab import base, container, wheelhouse
 from anvil_lab.images import LABEL
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from docker import DockerClient
@@ -25,17 +29,23 @@ def engine(client: DockerClient, pins: Pins, *, everything: bool = False) -> lis
         if image.tags and key in current:
             bases.add(image.labels.get(f"{LABEL}.base"))
             continue
-        client.images.remove(str(image.id), force=True)
-        removed.append(f"image {', '.join(image.tags) or image.short_id}")
+        name = f"image {', '.join(image.tags) or image.short_id}"
+        removed += _unless_in_use(name, partial(client.images.remove, str(image.id), force=True))
     for image in client.images.list(name=base.REPOSITORY):
         for tag in image.tags:
             if tag not in bases:
-                client.images.remove(tag)
-                removed.append(f"image {tag}")
+                removed += _unless_in_use(f"image {tag}", partial(client.images.remove, tag))
     for volume in client.volumes.list(filters={"label": LABEL}):
-        volume.remove(force=True)
-        removed.append(f"volume {volume.name}")
+        removed += _unless_in_use(f"volume {volume.name}", partial(volume.remove, force=True))
     return removed
+
+
+def _unless_in_use(name: str, remove: Callable[[], object]) -> list[str]:
+    try:
+        remove()
+    except APIError:  # a run of another process holds it
+        return [f"{name} is in use"]
+    return [name]
 
 
 def cache(folder: Path, pins: Pins, lock: wheelhouse.Lock, *, everything: bool = False) -> list[str]:
@@ -44,7 +54,8 @@ def cache(folder: Path, pins: Pins, lock: wheelhouse.Lock, *, everything: bool =
     wheels = set() if everything else {wheel.file for wheel in lock.wheels}
     if not everything:
         keep.add(base.rootfs_name(pins.base.local))
-    ours = [*folder.glob("*.tgz"), *folder.glob("rootfs-*.tar"), *folder.glob("*.partial")]
+    patterns = ("*.tgz", "rootfs-*.tar", "*.partial", "anvil-lab-prepared-*")
+    ours = [path for pattern in patterns for path in folder.glob(pattern)]
     old = [path for path in ours if path.name not in keep]
     old += [path for path in (folder / "wheels").glob("*.whl") if path.name not in wheels]
     for path in old:

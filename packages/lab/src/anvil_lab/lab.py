@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 from dataclasses import dataclass
@@ -63,13 +64,24 @@ class Lab:
             path = bundle / "mcp" / name
             digest.update(path.read_bytes() if path.is_file() else b"")
         name = f"anvil-lab-prepared-{digest.hexdigest()[:16]}"
+        done = cache.cache_dir() / f"{name}.done"  # a volume without it was interrupted while it was filled
+        with done.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (self._has_volume(name) and done.exists()):
+                self._prepare(bundle, name)
+                done.touch()
+        return name
+
+    def _has_volume(self, name: str) -> bool:
         try:
             self.client.volumes.get(name)
         except NotFound:
-            self._prepare(bundle, name)
-        return name
+            return False
+        return True
 
     def _prepare(self, bundle: Path, name: str) -> None:
+        if self._has_volume(name):
+            self.client.volumes.get(name).remove(force=True)
         volume = self.client.volumes.create(name, labels={LABEL: "prepared"})
         mounts = [Mount(str(bundle), BUNDLE), Mount(name, PREPARED, writable=True)]
         finished = self.execute([*_INSIDE, "prepare", BUNDLE, WHEELHOUSE, PREPARED], mounts)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import pytest
+from docker.errors import NotFound
+
+from anvil_lab import lab as labs
+from anvil_lab.container import Finished
+from anvil_lab.errors import LabError
+from anvil_lab.lab import Lab
+from anvil_lab.scenario import Setting, Step, Trial
+
+RESULT = (
+    '{"version": "1", "exit_code": 0, "told": [], "requests": [], "offered": [], "servers": {},'
+    ' "notices": [], "screens": [], "unexpected": [], "seconds": {}, "stderr": "", "error": null}'
+)
+TRIAL = Trial(
+    setting=Setting(), steps=[Step.model_validate({"tool": "t", "expect": {"outcome": "ran"}})], answers=[]
+)
+
+
+class Volumes:
+    def __init__(self):
+        self.made = []
+
+    def get(self, name):
+        if name not in self.made:
+            raise NotFound(name)
+        return self
+
+    def create(self, name, labels):
+        assert labels == {"anvil.lab": "prepared"}
+        self.made.append(name)
+        return self
+
+    def remove(self, **_):
+        self.made.pop()
+
+
+class Client:
+    def __init__(self):
+        self.volumes = Volumes()
+
+
+@pytest.fixture
+def bundle(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANVIL_LAB_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "bundle"
+    (folder / "mcp").mkdir(parents=True)
+    (folder / "mcp" / "server.py").write_text("one")
+    return folder
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """What was run, and how it ended; the end can be changed by a test."""
+    seen = {"commands": [], "end": Finished(0, f"noise\n{RESULT}\n", "", 1.5)}
+
+    def run(client, image, command, **_):
+        seen["commands"].append(command[3])
+        return seen["end"]
+
+    monkeypatch.setattr(labs.container, "run", run)
+    return seen
+
+
+def test_the_servers_environment_is_made_once_per_launcher_and_lock(bundle, ran):
+    lab = Lab(Client(), "claude", "image", "key")
+    first = lab.prepared(bundle)
+    assert lab.prepared(bundle) == first
+    (bundle / "mcp" / "server.py").write_text("two")
+    assert lab.prepared(bundle) != first
+    assert ran["commands"] == ["prepare", "prepare"]
+
+
+def test_an_interrupted_or_failed_preparation_is_made_again(bundle, ran, tmp_path):
+    lab = Lab(Client(), "claude", "image", "key")
+    name = lab.prepared(bundle)
+    (tmp_path / "cache" / f"{name}.done").unlink()
+    lab.prepared(bundle)
+    assert ran["commands"] == ["prepare", "prepare"]
+    (tmp_path / "cache" / f"{name}.done").unlink()
+    ran["end"] = Finished(1, "", "no pip", 1)
+    with pytest.raises(LabError, match="no pip"):
+        lab.prepared(bundle)
+    assert lab.client.volumes.made == []
+
+
+def test_the_last_line_is_the_result(bundle, ran):
+    result, seconds = Lab(Client(), "claude", "image", "key").trial(TRIAL, bundle)
+    assert (result.version, seconds) == ("1", 1.5)
+
+
+@pytest.mark.parametrize(
+    ("end", "says"),
+    [
+        (Finished(1, "", "Traceback", 1), "ended with 1: Traceback"),
+        (Finished(None, "", "", 1, True), "timed out"),
+    ],
+)
+def test_a_run_without_a_result_is_an_error(end, says, bundle, ran):
+    lab = Lab(Client(), "claude", "image", "key")
+    lab.prepared(bundle)
+    ran["end"] = end
+    with pytest.raises(LabError, match=says):
+        lab.trial(TRIAL, bundle)
