@@ -30,6 +30,7 @@ REFUSALS = {
     "Reinstall the bundle, or compile it again.",
     "upstream_error": "{tool}: the API refused or failed: {detail}",
     "upstream_timeout": "{tool}: the API did not answer in time: {detail}",
+    "internal_error": "{tool}: Anvil itself failed: {detail}",
 }
 ASK_A_PERSON = "Ask the user to run it themselves; do not retry."
 HEADER_START, HEADER_END, TAIL = b'{"anvil": 1, ', b'"operations": [\n', b"\n]}\n"
