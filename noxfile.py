@@ -111,9 +111,10 @@ def update_pins(session: nox.Session) -> None:
     manifests = [str(path) for path in sorted(ROOT.glob("packages/*/pyproject.toml"))]
     wanted = Path(session.create_tmp()) / "third-party.in"
     wanted.write_text("\n".join(third_party(manifests)) + "\n", encoding="utf-8")
-    resolve = ("uv", "pip", "compile", "--quiet", "--upgrade", "--universal", "--no-header", "--no-annotate")
-    resolve = (*resolve, "--no-emit-index-url", "--no-emit-find-links")
-    session.run(*resolve, "--python-version", "3.11", str(wanted), "requirements-dev.in", "-o", "constraints.txt")
+    plain = ("--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links")
+    resolve = ("uv", "pip", "compile", "--quiet", "--upgrade", "--universal", *plain)
+    dev = (str(wanted), "requirements-dev.in", "-o", "constraints.txt")
+    session.run(*resolve, "--python-version", "3.11", *dev)
     lock = ROOT / "packages" / "runtime" / "src" / "anvil_runtime" / "requirements.lock"
     heading = [line for line in lock.read_text(encoding="utf-8").splitlines() if line.startswith("#")]
     fresh = Path(session.create_tmp()) / "requirements.lock"
