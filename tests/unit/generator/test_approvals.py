@@ -51,6 +51,10 @@ def schema_of(operation):
     return operation["requestBody"]["content"]["application/json"]["schema"]
 
 
+def retyped(body, media_type):
+    body["content"][media_type] = body["content"].pop("application/json")
+
+
 @pytest.fixture
 def review(project, compiled):
     """A function: (fingerprint, mark of what is said) after changes to the document or the manifest."""
@@ -108,6 +112,8 @@ SEEN = {
     "human approval": {"manifest": entry("confirmation: {human_approval: true}")},
     "human approval by policy": {"policy": "all"},
     "retries": {"manifest": entry("retries: safe")},
+    "reversible alone": {"manifest": entry("reversible: true, loosen: {because: it is}")},
+    "the body's media type": {"change": lambda op: retyped(op["requestBody"], "application/vnd.x+json")},
 }
 
 
@@ -127,6 +133,17 @@ def test_a_key_s_form_is_seen(review):
     ]
     assert forms[0][0] != forms[1][0]
     assert forms[0][1] != forms[1][1]
+
+
+def test_a_value_that_nobody_is_asked_for_is_seen(review):
+    """A required parameter with one possible value is bound by the compiler, and still sent."""
+
+    def bound(value):
+        parameter = {"name": "mode", "in": "query", "required": True, "schema": {"enum": [value]}}
+        return review(lambda op: op["parameters"].append(parameter))
+
+    assert bound("fast") == bound("fast") != bound("slow")
+    assert bound("fast")[1] != bound("slow")[1]
 
 
 UNSEEN = {

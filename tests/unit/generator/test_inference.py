@@ -37,6 +37,7 @@ KINDS = [
     ("post", "/pets/search", "searchPets", "Search pets", "read", False),
     ("post", "/query", "query-data-source", "Query a data source", "read", False),
     ("post", "/search", "post-search", "Search by title", "read", False),
+    ("post", "/search", "post-search-titles", "", "read", False),
     ("post", "/pets", "addPet", "", "mutation", True),
     ("post", "/pets", None, "Search pets", "mutation", True),
     ("post", "/orders", "cancelByFilter", "", "mutation", True),
