@@ -75,17 +75,16 @@ def start_lab() -> Iterator[Callable[[str], Lab]]:
 
 @pytest.fixture(scope="session")
 def bundles(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str | None], Path]:
-    """A compiled bundle by name and variant: what `nox -s generate` made, or compiled here, once."""
+    """A bundle by name and variant, compiled once from the examples as they are now.
+
+    Not those in `dist`: they may be old, and another run may replace them while they are mounted.
+    """
     made: dict[tuple[str, str | None], Path] = {("tiny", None): HERE / "tiny"}
 
     def bundle(name: str, variant: str | None = None) -> Path:
-        folder = FOLDERS.get(name, name)
-        generated = ROOT / "dist" / "bundles" / folder
-        if variant is None and generated.is_dir():
-            made[name, variant] = generated
         if (name, variant) not in made:
             work = tmp_path_factory.mktemp("bundle")
-            project = ROOT / "examples" / folder
+            project = ROOT / "examples" / FOLDERS.get(name, name)
             if variant is not None:
                 project = shutil.copytree(project, work / "project")
                 VARIANTS[variant](project)
