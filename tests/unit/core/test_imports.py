@@ -14,8 +14,8 @@ import hookcore
 
 CORE = Path(hookcore.__file__)
 HOOKS = sorted(Path(str(resources.files("anvil_shims"))).glob("*/hook.py"))
-ALLOWED = {"_json", "_signal", "hashlib", "json", "sys"}
-ON_THE_USUAL_WAY = {"_json", "_signal", "sys"}
+ALLOWED = {"_json", "_signal", "hashlib", "json", "posix", "sys"}
+ON_THE_USUAL_WAY = {"_json", "_signal", "posix", "sys"}
 
 
 def imported(path):

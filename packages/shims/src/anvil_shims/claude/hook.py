@@ -9,6 +9,12 @@ denies in every version of Claude Code (facts: claude.md sections 3 and 4).
 
 import sys
 
+try:
+    from _signal import alarm  # the module signal would import enum
+    from posix import _exit as leave  # nothing is left to flush: clearing up costs a fifth of a bare start
+except ImportError:  # another system: the harness's own time limit holds
+    alarm, leave = None, sys.exit  # type: ignore[assignment]
+
 DECIDED, FAILED = 10, 2
 SECONDS = 8
 
@@ -17,7 +23,8 @@ def main(argv):
     harness, service, server = argv[1:]
     root = __file__.rsplit("/", 3)[0]
     try:
-        set_alarm()
+        if alarm:
+            alarm(SECONDS)  # die by SIGALRM rather than hang
         core = load(root + "/plugin/hookcore.py")
         said = answer_to(core, core.loads(read_event()), server, root + "/catalog.json")
         if said:
@@ -27,16 +34,6 @@ def main(argv):
         sys.stderr.write(f"{said} Reinstall the bundle in {root}.\n")
         return FAILED
     return DECIDED
-
-
-def set_alarm():
-    """Die by SIGALRM rather than hang, where the system has it; else the harness's own time limit holds."""
-    try:
-        from _signal import alarm  # the module signal would import enum
-
-        alarm(SECONDS)
-    except ImportError:
-        pass
 
 
 def load(path):
@@ -87,4 +84,4 @@ def write_once(data):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    leave(main(sys.argv))
