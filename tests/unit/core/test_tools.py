@@ -132,7 +132,7 @@ def test_the_preview_takes_the_approved_operations():
 
 @pytest.mark.parametrize(
     ("reversible", "words"),
-    [(True, "can be undone"), (False, "cannot be undone"), (None, "may not be undone")],
+    [(True, "can be undone"), (False, "cannot be undone"), (None, "not known to be reversible")],
 )
 def test_what_is_said_of_a_change(reversible, words):
     operation = make_operation(effect=CHANGE.model_copy(update={"reversible": reversible}))

@@ -221,5 +221,5 @@ def test_key_names_are_compared_by_their_letters():
 
 def test_every_value_has_its_evidence(found):
     fields = {one.field: one for one in infer(found("delete", operationId="deleteThing")).evidence}
-    assert fields.keys() == {"effect.kind", "effect.risk", "idempotency"}
+    assert fields.keys() == {"effect.kind", "effect.risk", "effect.reversible", "idempotency"}
     assert all(one.note and one.line for one in fields.values())

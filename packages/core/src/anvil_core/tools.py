@@ -91,8 +91,8 @@ def contract_sentences(operation: Operation) -> list[str]:
     """The contract of one operation in plain sentences."""
     effect, said = operation.effect, []
     if effect.kind == "mutation":
-        undo = {True: "can", False: "cannot", None: "may not"}[effect.reversible]
-        said.append(f"Changes data; risk: {effect.risk}; {undo} be undone.")
+        undo = {True: "can be undone", False: "cannot be undone", None: "not known to be reversible"}
+        said.append(f"Changes data; risk: {effect.risk}; {undo[effect.reversible]}.")
     if operation.confirmation.human_approval:
         said.append(f"A person must approve each call; you cannot. {operation.confirmation.reason}".strip())
     elif operation.controls.confirm:

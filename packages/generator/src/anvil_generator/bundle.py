@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
 from importlib import metadata, resources
 from pathlib import Path
@@ -116,26 +117,39 @@ def _package_folder(package: Any) -> Path:
 
 def _skill_files(air: Air) -> Iterator[EmittedFile]:
     approved = [operation for operation in air.operations if operation.state == "approved"]
-    groups: dict[str, list[Operation]] = {}
+    by_tag: dict[str, list[Operation]] = {}
     for operation in approved:
-        groups.setdefault(_tag_file(operation), []).append(operation)
+        by_tag.setdefault(operation.tags[0] if operation.tags else UNTAGGED, []).append(operation)
+    files = _tag_files(list(by_tag))
+    groups = sorted((files[tag], tag, operations) for tag, operations in by_tag.items())
     values = {
         "service": air.service,
         "preview": air.preview,
-        "groups": sorted(groups.items()),
+        "groups": groups,
         "sentences": tools.contract_sentences,
         "arguments": _arguments,
         "one_line": one_line,
     }
     yield EmittedFile("skill/SKILL.md", _render("skill.md.j2", values), "rendered")
-    for tag, operations in sorted(groups.items()):
+    for file, tag, operations in groups:
         page = {**values, "tag": tag, "operations": operations}
-        yield EmittedFile(f"skill/reference/{tag}.md", _render("skill_reference.md.j2", page), "rendered")
+        yield EmittedFile(f"skill/reference/{file}.md", _render("skill_reference.md.j2", page), "rendered")
 
 
-def _tag_file(operation: Operation) -> str:
-    tag = operation.tags[0] if operation.tags else UNTAGGED
-    return re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-") or UNTAGGED
+def _tag_files(tags: list[str]) -> dict[str, str]:
+    """A file name for each tag, with a hash where it would be empty or another tag's."""
+    plain = {tag: re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-") for tag in tags}
+    taken = Counter(plain.values())
+    return {
+        tag: name
+        if name and taken[name] == 1
+        else f"{name or 'tag'}-{hashlib.sha256(tag.encode()).hexdigest()[:6]}"
+        for tag, name in plain.items()
+    }
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
 def _arguments(operation: Operation) -> list[tuple[str, bool, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -73,6 +74,8 @@ def compile_project(
     problems = [problem for one in contracted for problem in one.problems]
     if problems:
         raise Failed(problems)
+    if not contracted:
+        raise _nothing_compiled(document)
     operations = with_states(
         tuple(one.operation for one in contracted), service, project.approvals.operations
     )
@@ -91,9 +94,21 @@ def key(found: FoundOperation) -> str:
     return f"{found.source.method.upper()} {found.source.path}"
 
 
+def _nothing_compiled(document: Document) -> Failed:
+    """A document without a single usable operation makes no bundle, and replaces none."""
+    left_out = len(document.withheld) + len(document.failed)
+    message = "the document has no operations"
+    if left_out:
+        message = f"none of the document's {left_out} operations can be compiled"
+    problem = Problem(
+        severity="error", code="no_operations", message=message, position=Position(file=document.uri)
+    )
+    return Failed([problem, *(one.problem for one in document.failed)])
+
+
 def _harnesses(project: Project) -> tuple[Harness, ...]:
     known = {harness.id: harness for harness in harnesses.known()}
-    wanted = project.manifest.harnesses
+    wanted = project.manifest.harnesses or tuple(known)
     for index, name in enumerate(wanted):
         if name not in known:
             at = project.manifest_file.position("harnesses", index)
@@ -151,7 +166,7 @@ def _manifest_operations(project: Project, document: Document) -> dict[str, Mani
             message = f'"{name}" is the same operation as another entry; join the two'
         else:
             known = sorted(by_name)
-            near = next((one for one in known if one.lower() == name.lower()), known[0] if known else "none")
+            near = next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0)), "none")
             message = f'the document has no operation "{name}"; use operationId or METHOD /path, as "{near}"'
         problems.append(
             Problem(

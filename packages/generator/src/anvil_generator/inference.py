@@ -67,8 +67,18 @@ def infer(found: FoundOperation, *, mutates: bool = False) -> Inferred:
             line=None if mutates else found.source.line,
         ),
         Evidence(field="effect.risk", basis="guess", note=risk_why, line=found.source.line),
-        Evidence(field="idempotency", basis="document", note=key_why, line=found.source.line),
+        Evidence(
+            field="idempotency",
+            basis="document" if parameter else "guess",
+            note=key_why,
+            line=found.source.line,
+        ),
     )
+    if reversible is False:
+        because = f"its risk is {risk}"
+        evidence += (
+            Evidence(field="effect.reversible", basis="guess", note=because, line=found.source.line),
+        )
     effect = Effect(kind=kind, action=_action(found, kind), risk=risk, reversible=reversible)
     return Inferred(effect, idempotency, parameter, certain, evidence)
 

@@ -58,9 +58,8 @@ class Manifest(Frozen):
     server: str | None = None
     description: str | None = None
     author: str | None = None
-    harnesses: tuple[str, ...] = Field(default=("claude",), min_length=1)
+    harnesses: tuple[str, ...] | None = Field(default=None, min_length=1)
     human_approval: HumanApprovalPolicy = "none"
-    approval_elicitation: Literal["listed", "any", "none"] = "listed"
     operations: dict[str, ManifestOperation] = Field(default_factory=dict)
 
 

@@ -63,6 +63,16 @@ def summary(compiled: Compiled) -> str:
     )
 
 
+def left_out(compiled: Compiled) -> list[str]:
+    """One line for each operation that is not in the bundle: where it stands, and why."""
+    document = compiled.document
+    lines = [str(one.problem) for one in document.failed]
+    for one in document.withheld:
+        name = f"{one.source.method.upper()} {one.source.path}"
+        lines.append(f"{one.position}: withheld: {one.detail} [{name}] ({one.reason})")
+    return lines
+
+
 def _told(problem: Problem) -> str:
     """The problem with its file's name alone: where a project lies on this machine is no part of a bundle."""
     at = problem.position.model_copy(update={"file": PurePath(problem.position.file).name})

@@ -36,7 +36,9 @@ def approve(
 ) -> None:
     """Approve operations as they are now; a later change of one puts it back to review."""
     if not target.is_dir():
-        raise failure("usage", "is not a project folder", str(target), usage=True)
+        raise failure(
+            "usage", "is not a project folder; name the folder that holds anvil.yaml", str(target), usage=True
+        )
     project = open_project(target)
     compiled = compile_project(project)
     chosen = _chosen(compiled, project, operations or [], reads=reads, unchanged=unchanged)

@@ -17,7 +17,7 @@ from anvil_generator.files import write_tree
 from anvil_generator.manifest import HumanApprovalPolicy
 from anvil_generator.manifest_edit import set_human_approval
 from anvil_generator.project import open_project
-from anvil_generator.report import report, summary
+from anvil_generator.report import left_out, report, summary
 
 MARKER = "bundle.json"
 CACHES = frozenset({"__pycache__", ".pytest_cache"})
@@ -40,12 +40,15 @@ def compile_command(
 ) -> None:
     """Compile a project or a document into a bundle."""
     policy = _policy(human_approval)
+    if policy and not (manifest_path or target.is_dir()):
+        message = "a bare document has no anvil.yaml to write this into; give one with --manifest"
+        raise failure("usage", message, "--human-approval", usage=True)
     project = open_project(target, manifest_path, approvals_path)
     _refuse_foreign(out)
     compiled = compile_project(project, service, policy)
     files = plan(compiled, project.manifest.author)
     write_tree(out, {file.path: file.data for file in files})
-    if policy and (manifest_path or target.is_dir()):
+    if policy:
         set_human_approval(manifest_path or target / manifest.FILE_NAME, policy)
     if as_json:
         print(json.dumps({"ok": True, "bundle": str(out), **report(compiled)}, indent=2))
@@ -65,7 +68,9 @@ def _policy(value: str | None) -> HumanApprovalPolicy | None:
 def _refuse_foreign(out: Path) -> None:
     """Replace only what a compile wrote: anything else in the folder is the user's."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
-        raise failure("out_taken", "is there and is not a folder", str(out), usage=True)
+        raise failure(
+            "out_taken", "is there and is not a folder; give --out another name", str(out), usage=True
+        )
     if not out.is_dir():
         return
     ours = _listed(out / MARKER)
@@ -90,8 +95,8 @@ def _listed(marker: Path) -> set[str]:
 
 
 def _tell(compiled: Compiled, out: Path, files: int) -> None:
-    for problem in compiled.problems:
-        print(problem, file=sys.stderr)
+    for line in (*compiled.problems, *left_out(compiled)):
+        print(line, file=sys.stderr)
     print(summary(compiled))
     for one in compiled.contracted:
         if one.loosened:

@@ -11,7 +11,7 @@ import typer
 
 from anvil_generator.compiler import compile_project, describe
 from anvil_generator.project import open_project
-from anvil_generator.report import report, summary
+from anvil_generator.report import left_out, report, summary
 
 if TYPE_CHECKING:
     from anvil_core.air import Operation
@@ -32,8 +32,8 @@ def inspect(
         operations = [{**describe(one), "contract": _contract(one)} for one in compiled.air.operations]
         print(json.dumps({"ok": True, "operations": operations, **report(compiled)}, indent=2))
         return
-    for problem in compiled.problems:
-        print(problem, file=sys.stderr)
+    for line in (*compiled.problems, *left_out(compiled)):
+        print(line, file=sys.stderr)
     width = max((len(operation.name) for operation in compiled.air.operations), default=0)
     for operation in compiled.air.operations:
         print(f"{operation.name:<{width}}  {operation.state:<15}  {_gates(operation)}")
