@@ -67,6 +67,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def property(session: nox.Session) -> None:  # noqa: A001  # the session's name
+    """Hook and executor on 10,000 generated calls: ``-- --seed 7 --calls 50000``."""
+    install(session, packages=("core", "shims", "runtime", "generator"))
+    session.run("python", "tests/property/agreement_at_size.py", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style, and the limits on the size of modules and templates."""
     session.install("-c", str(ROOT / "constraints.txt"), "ruff")

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from agreement.agreement_rings import compile_examples
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ("payments", "paypal-payments", "notion")
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
 def bundles(tmp_path_factory) -> dict[str, Path]:
-    """{example: folder of its bundle}, made by the command line as a user makes it."""
-    parent = tmp_path_factory.mktemp("agreement")
-    for name in EXAMPLES:
-        command = [sys.executable, "-m", "anvil_generator", "compile", str(ROOT / "examples" / name)]
-        subprocess.run([*command, "--out", str(parent / name)], check=True, capture_output=True)
-    return {name: parent / name for name in EXAMPLES}
+    return compile_examples(tmp_path_factory.mktemp("agreement"))
