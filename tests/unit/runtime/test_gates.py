@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import hookcore
 from anvil_core.catalog import entry
+from anvil_runtime.execute import execute
 from anvil_runtime.gates import safety_gates
 
 CONFIRM, KEY = {"confirm": True}, {"idempotency_key": "key-0001"}
@@ -84,6 +85,25 @@ def test_no_argument_is_a_persons_approval(operation, args):
 
 def test_a_person_is_the_last_gate(operation):
     assert safety_gates(operation("payout_create"), {}).code == "idempotency_key_required"
+
+
+FITS = {"charge": "ch_1", "body": {"amount": 5}}
+
+
+@pytest.mark.parametrize("name", ["refund_create", "payout_create", "charge_scrub", "charge_get"])
+@pytest.mark.parametrize(
+    "control",
+    [{}, CONFIRM, KEY, {**CONFIRM, **KEY}, {"dry_run": "yes"}, {**CONFIRM, **KEY, "dry_run": 1}],
+)
+def test_the_executor_says_of_a_call_that_fits_what_the_safety_gates_say(executor, name, control):
+    one = executor()
+    operation = one.bundle.by_name[name]
+    fits = FITS if operation.input.body else {"charge": "ch_1"}
+    if name != "refund_create":  # the others have no such arguments, so a schema would refuse them first
+        control = {key: value for key, value in control.items() if key == operation.controls.idempotency_key}
+    mine = safety_gates(operation, {**fits, **control}, "preview")
+    whole = execute(one, name, {**fits, **control}).refusal
+    assert (mine and (mine.code, mine.message)) == (whole and (whole.code, whole.message))
 
 
 def test_a_uuid_key(operation):

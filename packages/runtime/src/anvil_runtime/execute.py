@@ -1,7 +1,7 @@
-"""One call through all the gates, in the order of the design's section 8.
+"""One call: the gates before its plan, the plan, the gates before it is sent, the answer.
 
-state, arguments, dry run, origin, credentials, confirmation and idempotency key, a person's
-approval, send. Whatever goes wrong becomes an envelope with a code; nothing is raised to the caller.
+The order of the gates is that of ``gates``. Whatever goes wrong becomes an envelope with a code;
+nothing is raised to the caller.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anvil_runtime import client, gates
-from anvil_runtime.arguments import Validators, need, not_json, problems
+from anvil_runtime.arguments import Validators, need, problems
 from anvil_runtime.origin import OriginError, Target, target
 from anvil_runtime.plan import make_plan, shown
 from anvil_runtime.refusals import Refusal, envelope, refuse, refuse_internally, refuse_needing
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from anvil_runtime.bundle import Bundle
     from anvil_runtime.plan import Plan
     from anvil_runtime.sending import Send
-    from anvil_runtime.words import Need
 
 
 @dataclass(frozen=True)
@@ -69,36 +68,20 @@ def _outcome(result: Refusal | dict[str, Any]) -> Outcome:
 
 def _run(executor: Executor, operation: Operation, args: object) -> Refusal | dict[str, Any]:
     preview = executor.bundle.air.preview
-    refused = gates.state_gate(operation)
+    refused = gates.before_planning(operation, args, preview, executor.validators)
     if refused:
         return refused
-    if not isinstance(args, dict):
-        return gates.refuse_non_object(operation.name)
-    refused = arguments_gate(executor, operation, args)
-    if refused:
-        return refused
+    assert isinstance(args, dict)
     prepared = _prepare(executor, operation, args)
     if isinstance(prepared, Refusal):
         return prepared
     plan, goal = prepared
+    refused = gates.before_sending(operation, args, preview, goal)
+    if refused:
+        return refused
     if gates.is_dry_run(operation, args):
         return _plan_answer(operation, args, plan, goal)
-    return (
-        credentials_gate(operation, goal)
-        or gates.control_gate(operation, args, preview)
-        or gates.human_gate(operation)
-        or send_once(executor, operation, args, plan, goal)
-    )
-
-
-def arguments_gate(executor: Executor, operation: Operation, args: dict[str, Any]) -> Refusal | None:
-    """Everything that is wrong with the arguments, and what Anvil's own lack with it: one look, one list."""
-    wrong: list[Need] = problems(operation, args, executor.validators)
-    own = gates.control_problems(operation, args) if not not_json(args) else []
-    own = own if not gates.is_dry_run(operation, args) else []
-    if not wrong and not any(code == "invalid_arguments" for code, _ in own):
-        return None
-    return refuse_needing("invalid_arguments", operation.name, [*wrong, *(problem for _, problem in own)])
+    return send_once(executor, operation, args, plan, goal)
 
 
 def _prepare(executor: Executor, operation: Operation, args: dict[str, Any]) -> tuple[Plan, Target] | Refusal:
@@ -114,15 +97,6 @@ def _prepare(executor: Executor, operation: Operation, args: dict[str, Any]) -> 
         )
 
 
-def credentials_gate(operation: Operation, goal: Target) -> Refusal | None:
-    """Refuse what the API would for want of credentials; a loopback target gets none and needs none."""
-    if goal.overridden or not operation.auth or () in operation.auth:
-        return None
-    ways = " or ".join(" with ".join(schemes) for schemes in operation.auth)
-    detail = f"the API asks for credentials ({ways}), and this server has none. Tell the user; do not retry."
-    return refuse("auth_required", operation.name, detail=detail)
-
-
 def _plan_answer(operation: Operation, args: dict[str, Any], plan: Plan, goal: Target) -> dict[str, Any]:
     return {"request": shown(plan), "sends": False, "then": what_the_call_needs(operation, args, goal)}
 
@@ -131,7 +105,7 @@ def what_the_call_needs(operation: Operation, args: dict[str, Any], goal: Target
     """What stands between this plan and a call that is sent."""
     dry_run = operation.controls.dry_run
     args = {name: value for name, value in args.items() if name != dry_run}
-    refused = credentials_gate(operation, goal)
+    refused = gates.credentials_gate(operation, goal)
     said = [refused.message] if refused else []
     said += [
         f"- {problem['argument']}: {problem['problem']}"

@@ -1,4 +1,7 @@
-"""The safety gates, over AIR: state, confirmation and idempotency key, a person's approval.
+"""All the gates, over AIR, in the one order that there is.
+
+Before the request is planned: state, arguments. Before it is sent, if it is not a dry run: credentials,
+confirmation and idempotency key together, a person's approval.
 
 They are written apart from ``hookcore.decide`` on purpose: a hook and the executor are two rings of
 the same contract, and tests compare what each says. Only the words are shared.
@@ -9,12 +12,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anvil_runtime.arguments import need
+from anvil_runtime.arguments import need, not_json, problems
 from anvil_runtime.refusals import Refusal, refuse, refuse_needing
 from anvil_runtime.words import ASK_A_PERSON, control_needs, see_first
 
 if TYPE_CHECKING:
     from anvil_core.air import KeyForm, Operation
+    from anvil_runtime.arguments import Validators
+    from anvil_runtime.origin import Target
     from anvil_runtime.words import Need
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
@@ -23,15 +28,28 @@ _NO_WORDS = "is not what the contract asks for."
 
 
 def safety_gates(operation: Operation, args: object, preview: str | None = None) -> Refusal | None:
-    """The contract's safety in one answer: why this call is refused, or None. A dry run passes."""
-    refused = state_gate(operation)
-    if refused:
-        return refused
+    """The contract's safety alone: the same gates without what needs the API's schema or its origin."""
+    return before_planning(operation, args, preview) or before_sending(operation, args, preview)
+
+
+def before_planning(
+    operation: Operation, args: object, preview: str | None = None, validators: Validators | None = None
+) -> Refusal | None:
+    """Why no request is made of this call, or None. ``args`` is an object when it is None."""
+    return state_gate(operation) or arguments_gate(operation, args, preview, validators)
+
+
+def before_sending(
+    operation: Operation, args: object, preview: str | None = None, goal: Target | None = None
+) -> Refusal | None:
+    """Why the request of this call is not sent, or None. A dry run, which is not sent, passes."""
     if not isinstance(args, dict):
         return refuse_non_object(operation.name)
     if is_dry_run(operation, args):
         return None
-    return control_gate(operation, args, preview) or human_gate(operation)
+    return (
+        credentials_gate(operation, goal) or control_gate(operation, args, preview) or human_gate(operation)
+    )
 
 
 def state_gate(operation: Operation) -> Refusal | None:
@@ -46,10 +64,35 @@ def refuse_non_object(tool: str) -> Refusal:
     )
 
 
+def arguments_gate(
+    operation: Operation, args: object, preview: str | None, validators: Validators | None
+) -> Refusal | None:
+    """Everything that is wrong with the arguments, and what Anvil's own lack with it: one look, one list."""
+    if not isinstance(args, dict):
+        return refuse_non_object(operation.name)
+    wrong = problems(operation, args, validators) if validators else []
+    unreadable = validators and not_json(args)
+    own = [] if unreadable or is_dry_run(operation, args) else control_problems(operation, args)
+    if not wrong and not any(code == "invalid_arguments" for code, _ in own):
+        return None
+    lacking = [*wrong, *(problem for _, problem in own)]
+    look = None if wrong else see_first(operation, preview)
+    return refuse_needing("invalid_arguments", operation.name, lacking, look)
+
+
 def is_dry_run(operation: Operation, args: dict[str, Any]) -> bool:
     """Asked to show the request: the boolean true, and nothing that resembles it."""
     name = operation.controls.dry_run
     return name is not None and not operation.confirmation.human_approval and args.get(name) is True
+
+
+def credentials_gate(operation: Operation, goal: Target | None) -> Refusal | None:
+    """Refuse what the API would for want of credentials; a loopback target gets none and needs none."""
+    if goal is None or goal.overridden or not operation.auth or () in operation.auth:
+        return None
+    ways = " or ".join(" with ".join(schemes) for schemes in operation.auth)
+    detail = f"the API asks for credentials ({ways}), and this server has none. Tell the user; do not retry."
+    return refuse("auth_required", operation.name, detail=detail)
 
 
 def control_gate(operation: Operation, args: dict[str, Any], preview: str | None) -> Refusal | None:
