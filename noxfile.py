@@ -6,6 +6,7 @@ session here. ``nox --json -l`` feeds the matrix of the workflows.
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -139,6 +140,32 @@ def third_party(manifests: list[str]) -> list[str]:
         project = tomllib.loads(Path(path).read_text(encoding="utf-8"))["project"]
         found |= {need for need in project["dependencies"] if not need.startswith("anvil-")}
     return sorted(found)
+
+
+@nox.session(name="contract-record", default=False)
+def contract_record(session: nox.Session) -> None:
+    """Record what a harness does: ``-- claude [VERSION]``, the pinned version by default."""
+    install(session, packages=("core", "lab"))
+    session.run("python", "-m", "anvil_lab.contract", "record", *session.posargs, env=dict(os.environ))
+
+
+@nox.session(name="contract-watch", default=False)
+def contract_watch(session: nox.Session) -> None:
+    """Record the newest version, compare it with the pinned one: ``-- claude``. Ends with 0, or 3 for drift.
+
+    The lists and the new records lie in dist/contract-watch/<harness>.
+    """
+    install(session, packages=("core", "lab"))
+    drifted = []
+    for harness in session.posargs or HARNESSES:
+        out = ROOT / "dist" / "contract-watch" / harness
+        watch = ("python", "-m", "anvil_lab.contract", "watch", harness, "--out", str(out))
+        session.run(*watch, env=dict(os.environ), success_codes=[0, 3])
+        if json.loads((out / "comparison.json").read_text(encoding="utf-8"))["breaking"]:
+            drifted.append(harness)
+    if drifted:
+        session.warn(f"the contract of {', '.join(drifted)} does not hold for the newest version")
+        raise SystemExit(3)  # nox itself ends with 1 for whatever went wrong
 
 
 def register_e2e(harness: str) -> None:
