@@ -241,6 +241,10 @@ def test_human_approval_takes_confirm_and_dry_run_away(operation):
         ("keyed", "idempotency: {mode: required, carrier: path, key: nope}", 'no parameter "nope"'),
         ("keyed", "idempotency: {mode: required, carrier: body, key: key}", "needs a JSON body"),
         ("keyed", "idempotency: {mode: required, form: {min_length: 300}}", "no key has 300 to 255"),
+        ("keyed", "idempotency: {mode: required, carrier: header, key: Host}", 'sets the header "Host"'),
+        ("keyed", "idempotency: {mode: required, carrier: header, key: Accept}", 'sets the header "Accept"'),
+        ("keyed", "idempotency: {mode: required, carrier: header, key: a b}", '"a b" is no name'),
+        ("keyed", "idempotency: {mode: required, carrier: cookie, key: a}", 'sets the cookie "a"'),
     ],
 )
 def test_what_cannot_be_is_an_error(project, problems, name, entry, word):

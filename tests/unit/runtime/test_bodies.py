@@ -48,6 +48,8 @@ def test_a_body_as_bytes(media_type, value, content_type, content):
         ("text/plain", {"a": 1}, "as a string"),
         ("application/x-www-form-urlencoded", "a=b", "object"),
         ("multipart/form-data", "a", "object"),
+        ("application/x-www-form-urlencoded", {"_method": "DELETE"}, "no argument ever sets"),
+        ("multipart/form-data", {"_method": "DELETE"}, "no argument ever sets"),
     ],
 )
 def test_what_a_body_cannot_hold_is_said(media_type, value, problem):

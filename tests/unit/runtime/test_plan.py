@@ -91,6 +91,32 @@ def test_a_declared_parameter_does_not_become_a_guarded_header(plan, name):
         plan({name.lower().replace("-", "_"): "x"}, "charge_get", **changes)
 
 
+SOURCE = {"path": "/x", "method": "get", "operation_id": None, "pointer": "/", "line": 1}
+
+
+def test_a_declared_user_agent_replaces_our_own(plan):
+    given = {"parameters": [parameter("User-Agent", "header")], "json_schema": {}}
+    with_one = plan({"user_agent": "shop/1"}, "charge_get", input=given, source=SOURCE)
+    assert [value for name, value in with_one.headers if name == "User-Agent"] == ["shop/1"]
+    without = plan({}, "charge_get", input=given, source=SOURCE)
+    assert dict(without.headers)["User-Agent"] == "anvil-runtime"
+
+
+def test_what_the_server_reads_and_writes_is_its_own_to_say(plan):
+    given = {"parameters": [parameter("Accept-Encoding", "header")], "json_schema": {}}
+    made = plan({"accept_encoding": "gzip"}, "charge_get", input=given, source=SOURCE)
+    assert dict(made.headers)["Accept-Encoding"] == "identity"
+
+
+@pytest.mark.parametrize("value", [{"_method": "DELETE"}, {"a": 1, "_METHOD": "PUT"}])
+def test_no_part_of_an_argument_names_another_method(plan, value):
+    given = {"parameters": [parameter("filter", "query", explode=True)], "json_schema": {}}
+    with pytest.raises(UnsendableError, match="no argument ever sets"):
+        plan({"filter": value}, "charge_get", input=given, source=SOURCE)
+    deep = {"parameters": [parameter("filter", "query", explode=True, style="deepObject")], "json_schema": {}}
+    assert "filter%5B" in plan({"filter": value}, "charge_get", input=deep, source=SOURCE).query
+
+
 def test_cookies_are_no_arguments(plan):
     given = {"parameters": [parameter("session", "cookie")], "json_schema": {}}
     source = {"path": "/x", "method": "get", "operation_id": None, "pointer": "/", "line": 1}

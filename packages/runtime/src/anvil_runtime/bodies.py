@@ -8,6 +8,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from anvil_runtime.headers import check_query_name
 from anvil_runtime.styles import UnsendableError, json_text, text_of
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def _form_pairs(body: Body, value: object) -> list[tuple[str, str]]:
 def _properties(body: Body, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UnsendableError(body.argument, "must be an object.")
+    for name in value:
+        check_query_name(body.argument, name)
     return {name: item for name, item in value.items() if item is not None}
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+from anvil_core.request_headers import SET_BY_THE_EXECUTOR
 from anvil_runtime import styles
 from anvil_runtime.bodies import can_hold_key, encode_body, is_json, is_text
 from anvil_runtime.gates import key_fits
-from anvil_runtime.headers import check_header, never_an_argument
+from anvil_runtime.headers import check_header, check_query_name, never_an_argument
 from anvil_runtime.styles import UnsendableError
 
 if TYPE_CHECKING:
@@ -156,6 +157,8 @@ def _query(operation: Operation, args: dict[str, Any], key: str | None) -> str:
         own = styles.query_pairs(parameter, value)
         if taken & {name for name, _ in own}:
             raise UnsendableError(parameter.argument, "names a query parameter that is already set.")
+        for name, _ in own:
+            check_query_name(parameter.argument, unquote(name))
         taken |= {name for name, _ in own}
         pairs.extend(own)
     return "&".join(f"{name}={value}" for name, value in pairs)
@@ -167,7 +170,6 @@ def _headers(
     headers = {
         "Accept": operation.output.media_type or "*/*",
         "Accept-Encoding": "identity",
-        "User-Agent": USER_AGENT,
     }
     if media_type:
         headers["Content-Type"] = media_type
@@ -176,12 +178,14 @@ def _headers(
     asked += [("(contract)", name, value) for name, value in _constants(operation, "header")]
     asked += [(str(operation.controls.idempotency_key), *pair) for pair in _carried(operation, "header", key)]
     for argument, name, value in asked:
-        if name.lower() in {"accept", "content-type"}:
-            continue  # OpenAPI 3.1.1, 4.8.12: such parameters are ignored; the media types say it
+        if name.lower() in SET_BY_THE_EXECUTOR:
+            continue
         check_header(argument, name, value, {taken.lower() for taken in headers})
         headers[name] = value
     for parameter, _ in _given(operation, args, "cookie"):
         raise UnsendableError(parameter.argument, never_an_argument("Cookie"))
+    if "user-agent" not in {name.lower() for name in headers}:
+        headers["User-Agent"] = USER_AGENT
     return tuple(headers.items())
 
 

@@ -22,7 +22,6 @@ def _names(found):
         ("path", {}, "simple", False),
         ("query", {}, "form", True),
         ("header", {}, "simple", False),
-        ("cookie", {}, "form", True),
         ("query", {"style": "spaceDelimited"}, "spaceDelimited", False),
         ("query", {"style": "deepObject"}, "deepObject", True),
         ("query", {"explode": False}, "form", False),
@@ -55,7 +54,7 @@ def test_description_and_deprecation_of_the_parameter_go_into_its_schema(one, to
     assert tool(found)["required"] == ["a"]
 
 
-@pytest.mark.parametrize("name", ["Accept", "content-type", "AUTHORIZATION"])
+@pytest.mark.parametrize("name", ["Accept", "content-type", "AUTHORIZATION", "Accept-Encoding"])
 def test_headers_that_the_specification_ignores_are_ignored(one, name):
     assert one({"parameters": [_parameter(name, "header", required=True)]}).parameters == ()
 
@@ -70,7 +69,10 @@ def test_headers_that_the_specification_ignores_are_ignored(one, name):
         ("X-Forwarded-Host", "header"),
         ("Forwarded", "header"),
         ("Transfer-Encoding", "header"),
+        ("X-Original-URI", "header"),
+        ("Content-Encoding", "header"),
         ("_method", "query"),
+        ("session", "cookie"),
     ],
 )
 def test_what_steers_the_request_is_never_an_argument(make, name, location):
@@ -82,6 +84,11 @@ def test_what_steers_the_request_is_never_an_argument(make, name, location):
     required = make({"/a": {"get": {"parameters": [only]}}})
     assert [w.reason for w in required.withheld] == ["forbidden_parameter"]
     assert required.operations == ()
+
+
+def test_a_user_agent_that_the_document_asks_for_is_an_argument(one):
+    (parameter,) = one({"parameters": [_parameter("User-Agent", "header", required=True)]}).parameters
+    assert (parameter.argument, parameter.required) == ("User-Agent", True)
 
 
 def test_a_credential_is_never_an_argument(make):

@@ -6,12 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from anvil_core import request_headers
+
 if TYPE_CHECKING:
     from anvil_generator.sources.parameters import Declared
     from anvil_generator.sources.raw import Raw
 
 _VERSION_HEADER = re.compile(r"(^|.*[-_])version", re.IGNORECASE)
-_HEADER_VALUE = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
 def value(raw: Raw, parameter: Declared) -> str | None:
@@ -29,7 +30,7 @@ def value(raw: Raw, parameter: Declared) -> str | None:
     if only is None and parameter.location == "header" and _VERSION_HEADER.fullmatch(parameter.name):
         only = _only(schema) or (schema.get("default") if "enum" not in schema else None)
     written = _written(only)
-    if parameter.location == "header" and not (written and _HEADER_VALUE.fullmatch(written)):
+    if parameter.location == "header" and not (written and request_headers.VALUE.fullmatch(written)):
         return None
     return written
 

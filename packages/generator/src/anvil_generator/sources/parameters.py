@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from anvil_core import request_headers
 from anvil_core.air import Constant, JsonSchema, Location, Parameter
-from anvil_generator.sources import arguments, constants, forbidden, media
+from anvil_generator.sources import arguments, constants, media
 from anvil_generator.sources.raw import Stop, text
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ STYLES: dict[str, tuple[Style, ...]] = {
     "header": ("simple",),
     "cookie": ("form",),
 }
-
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ def _declared(raw: Raw, entry: Any, pointer: Pointer) -> Declared | None:
         raise Stop("parameter_without_name", "a parameter needs a `name`", there)
     if not isinstance(location, str) or location not in STYLES:
         raise Stop("parameter_location", f"parameter {name!r} has no valid `in`", there)
-    if location in {"header", "cookie"} and not _TOKEN.fullmatch(name):
+    if location in {"header", "cookie"} and not request_headers.NAME.fullmatch(name):
         if value.get("required") is True:
             raise Stop("parameter_name", f"{name!r} is no name for a {location}", there)
         raw.warn("parameter_name", f"{name!r} is no name for a {location}; left out", there)
@@ -109,7 +107,9 @@ def read(
     given: list[tuple[Declared, JsonSchema, str | None]] = []
     bound: list[Constant] = []
     for parameter in found:
-        if forbidden.is_ignored(parameter.name, parameter.location) or _dropped(raw, parameter, schemes):
+        if request_headers.is_ignored(parameter.name, parameter.location):
+            continue
+        if _dropped(raw, parameter, schemes):
             continue
         value = constants.value(raw, parameter)
         if value is not None:
@@ -133,7 +133,7 @@ def read(
 def _dropped(raw: Raw, parameter: Declared, schemes: Sequence[AuthScheme]) -> bool:
     """Whether it is never an argument: it steers the request itself, or it is a credential."""
     what = f"{parameter.location} parameter {parameter.name!r}"
-    if forbidden.is_forbidden(parameter.name, parameter.location):
+    if request_headers.is_never_an_argument(parameter.name, parameter.location):
         message = f"{what} steers the request itself and is never an argument"
         if parameter.required:
             raise Stop("forbidden_parameter", message, parameter.pointer, "forbidden_parameter")

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from anvil_core.request_headers import NAME, VALUE, is_ignored, is_never_an_argument
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Host", "authorization", "Cookie", "cookie2", "Set-Cookie", "Proxy-Authorization", "X-Remote-User"),
+        *("X-HTTP-Method", "X-HTTP-Method-Override", "x_http_method_override", "X-Method-Override"),
+        *("X-HTTP-Verb", "Forwarded", "X-Forwarded", "X-Forwarded-For", "X_Forwarded_Host", "Via"),
+        *("X-Original-URL", "X-Original-URI", "X-Rewrite-URL", "HTTP-Host-Override", "True-Client-IP"),
+        *("CF-Connecting-IP", "X-Remote-Addr", "Content-Length", "Content-Encoding", "Transfer-Encoding"),
+        *("Connection", "TE", "Trailer", "Upgrade", "Expect", "Keep-Alive", "Sec-Fetch-Site"),
+    ],
+)
+def test_headers_that_no_argument_sets(name):
+    assert is_never_an_argument(name, "header")
+    assert not is_never_an_argument(name, "path")
+
+
+@pytest.mark.parametrize(
+    ("name", "location"),
+    [
+        *(("User-Agent", "header"), ("X-Request-Id", "header"), ("Idempotency-Key", "header")),
+        *(("If-Match", "header"), ("host", "query"), ("method", "query"), ("_method", "path")),
+    ],
+)
+def test_what_an_argument_may_set(name, location):
+    assert not is_never_an_argument(name, location)
+    assert not is_ignored(name, location)
+
+
+@pytest.mark.parametrize("name", ["_method", "_METHOD", "X-HTTP-Method-Override"])
+def test_names_in_the_query_that_are_another_method(name):
+    assert is_never_an_argument(name, "query")
+
+
+def test_no_cookie_is_an_argument():
+    assert is_never_an_argument("theme", "cookie")
+
+
+@pytest.mark.parametrize("name", ["Accept", "ACCEPT-ENCODING", "Content-Type", "Authorization"])
+def test_headers_that_are_ignored_as_parameters(name):
+    assert is_ignored(name, "header")
+    assert not is_ignored(name, "query")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a:", "é", "a\n"])
+def test_what_is_no_name(name):
+    assert not NAME.fullmatch(name)
+
+
+@pytest.mark.parametrize("value", ["", " a", "a ", "a\nb", "a\tb", "é", "\x7f"])
+def test_what_is_no_value(value):
+    assert not VALUE.fullmatch(value)
+    assert VALUE.fullmatch("a b;c=d")
