@@ -22,6 +22,9 @@ HARNESSES = tuple(
     tomllib.loads((ROOT / "harness-images" / "pins.toml").read_text(encoding="utf-8"))["harness"]
 )
 
+PROBES = ROOT / "packages" / "lab" / "src" / "anvil_lab" / "contract" / "probes"
+PROBED = tuple(path.stem for path in sorted(PROBES.glob("*.yaml")))
+
 # Trust what the machine trusts: a site's own certificate authority is not in the tools' own lists.
 os.environ.setdefault("UV_SYSTEM_CERTS", "1")
 nox.needs_version = ">=2025.2.9"
@@ -157,7 +160,7 @@ def contract_watch(session: nox.Session) -> None:
     """
     install(session, packages=("core", "lab"))
     drifted = []
-    for harness in session.posargs or HARNESSES:
+    for harness in session.posargs or PROBED:
         out = ROOT / "dist" / "contract-watch" / harness
         watch = ("python", "-m", "anvil_lab.contract", "watch", harness, "--out", str(out))
         session.run(*watch, env=dict(os.environ), success_codes=[0, 3])
