@@ -488,6 +488,27 @@ def test_emitted_an_interpreter_that_says_nothing_denies(root, path, body):
 
 
 @pytest.mark.invariant("I4")
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [
+        ("get_item", 'echo hello; exec {python} "$@"'),
+        ("refund_payment", 'echo hello; exec {python} "$@"'),
+        ("get_item", '{python} "$@"; code=$?; echo bye; exit $code'),
+        ("refund_payment", '{python} "$@"; code=$?; echo bye; exit $code'),
+        ("refund_payment", '{python} "$@" | head -c 60; exit 10'),
+        ("refund_payment", "echo 0; exit 1"),
+        ("refund_payment", "echo '{}'; exit 10"),
+    ],
+)
+def test_emitted_an_interpreter_that_adds_or_drops_text_denies(root, path, operation, body):
+    (path / "python3").unlink()
+    script = body.replace("{python}", sys.executable)
+    (path / "python3").write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n", encoding="utf-8")
+    (path / "python3").chmod(0o755)
+    failed(run_emitted(root, make_event(operation), path), "python3")
+
+
+@pytest.mark.invariant("I4")
 def test_emitted_a_missing_script_denies_by_name(root, path):
     script = root / "plugin" / "claude" / "hook.py"
     script.unlink()

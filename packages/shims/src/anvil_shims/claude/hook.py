@@ -2,9 +2,9 @@
 
 Called as ``python3 -I -S -B hook.py claude SERVICE SERVER``, for example ``claude payments
 plugin:anvil-payments:api``. Prints nothing for a call that passes, so that it never grants anything,
-and one JSON object for a denial. Ends with 10 when it decided: the shell around it turns 10 into
-success and anything else, a silent success of a foreign ``python3`` included, into exit code 2, which
-denies in every version of Claude Code (facts: claude.md sections 3 and 4).
+and one JSON object for a denial. Ends with 10 when it decided: the shell around it takes 10 with
+nothing or one whole answer, and turns anything else, a silent success of a foreign ``python3`` or a
+line that it prints included, into exit code 2, which denies in every version of Claude Code.
 """
 
 import sys
