@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from anvil_core.air import Body
+from anvil_core.media_types import SUPPORTED_BODIES
 from anvil_runtime.bodies import encode_body
 from anvil_runtime.styles import UnsendableError
 
@@ -55,6 +56,17 @@ def test_a_body_as_bytes(media_type, value, content_type, content):
 def test_what_a_body_cannot_hold_is_said(media_type, value, problem):
     with pytest.raises(UnsendableError, match=problem):
         encoded(media_type, value)
+
+
+def test_whatever_body_is_compiled_can_be_written():
+    values = {
+        "json": ("application/json", [1], b"[1]"),
+        "form": ("application/x-www-form-urlencoded", {"a": 1}, b"a=1"),
+        "text": ("text/plain", "a", b"a"),
+    }
+    assert set(values) == SUPPORTED_BODIES
+    for media_type, value, content in values.values():
+        assert encoded(media_type, value) == (media_type, content)
 
 
 def test_multipart_has_one_part_for_each_value_and_a_boundary_from_its_bytes():

@@ -113,3 +113,11 @@ def test_headers_are_not_percent_encoded():
 def test_an_object_inside_another_is_refused_where_the_style_has_no_place_for_it():
     with pytest.raises(UnsendableError, match="inside another"):
         query("form", [{"a": 1}], explode=True)
+
+
+def test_a_value_in_the_media_type_of_its_content_is_not_quoted_where_that_is_text():
+    text = {"media_type": "text/plain"}
+    assert styles.path_text(parameter("simple", "path", **text), "a b") == "a%20b"
+    assert styles.header_text(parameter("simple", "header", **text), 7) == "7"
+    assert query("form", "a&b", explode=True, **text) == "color=a%26b"
+    assert query("form", "a", explode=True, media_type="application/json") == "color=%22a%22"

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anvil_core import request_headers
+from anvil_core import media_types, request_headers
 from anvil_core.air import (
     RISKS,
     Confirmation,
@@ -210,7 +210,9 @@ def _check_carrier(draft: Draft, found: FoundOperation) -> None:
     idempotency = draft.idempotency
     if idempotency.carrier == "path" and draft.key_parameter is None:
         draft.problems.append(f'idempotency: the path has no parameter "{idempotency.key}"')
-    if idempotency.carrier == "body" and (found.body is None or "json" not in found.body.media_type):
+    if idempotency.carrier == "body" and (
+        found.body is None or not media_types.is_json(found.body.media_type)
+    ):
         draft.problems.append("idempotency: a key in the body needs a JSON body")
     carrier, key = idempotency.carrier or "", idempotency.key or ""
     if request_headers.is_ignored(key, carrier) or request_headers.is_never_an_argument(key, carrier):

@@ -11,8 +11,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from anvil_core.media_types import is_json, is_text
 from anvil_runtime.arguments import path_text
-from anvil_runtime.bodies import is_json, is_text
 from anvil_runtime.refusals import Refusal, refuse
 
 if TYPE_CHECKING:

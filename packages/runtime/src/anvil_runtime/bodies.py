@@ -8,50 +8,33 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from anvil_core.media_types import FORM, MULTIPART, essence, kind_of
 from anvil_runtime.headers import check_query_name
 from anvil_runtime.styles import UnsendableError, json_text, text_of
 
 if TYPE_CHECKING:
     from anvil_core.air import Body, JsonSchema
 
-FORM = "application/x-www-form-urlencoded"
-MULTIPART = "multipart/form-data"
-
-
-def essence(media_type: str) -> str:
-    """The media type without its parameters, in lower case."""
-    return media_type.partition(";")[0].strip().lower()
-
-
-def is_json(media_type: str) -> bool:
-    kind = essence(media_type)
-    return kind == "application/json" or kind.endswith("+json") or kind == "text/json"
-
-
-def is_text(media_type: str) -> bool:
-    kind = essence(media_type)
-    return kind.startswith("text/") or kind.endswith(("/xml", "+xml"))
-
 
 def encode_body(body: Body, value: object) -> tuple[str, bytes]:
     """(Content-Type, bytes) of the body. Raises UnsendableError."""
-    kind = essence(body.media_type)
-    if is_json(kind):
+    kind = kind_of(body.media_type)
+    if kind == "json":
         return body.media_type, json_text(value).encode("utf-8")
-    if kind == FORM:
-        return kind, urlencode(_form_pairs(body, value)).encode("ascii")
-    if kind == MULTIPART:
+    if kind == "form":
+        return FORM, urlencode(_form_pairs(body, value)).encode("ascii")
+    if kind == "multipart":
         return _multipart(body, value)
-    if is_text(kind):
-        if not isinstance(value, str):
-            raise UnsendableError(body.argument, f"must be the {kind} text as a string.")
-        return body.media_type, value.encode("utf-8")
-    return body.media_type, _from_base64(body.argument, value)
+    if kind == "binary":
+        return body.media_type, _from_base64(body.argument, value)
+    if not isinstance(value, str):
+        raise UnsendableError(body.argument, f"must be the {essence(body.media_type)} text as a string.")
+    return body.media_type, value.encode("utf-8")
 
 
 def can_hold_key(media_type: str) -> bool:
     """Whether an idempotency key can be one property of such a body."""
-    return is_json(media_type) or essence(media_type) in {FORM, MULTIPART}
+    return kind_of(media_type) in {"json", "form", "multipart"}
 
 
 def _form_pairs(body: Body, value: object) -> list[tuple[str, str]]:

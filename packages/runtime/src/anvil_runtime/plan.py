@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
+from anvil_core.media_types import is_json, is_text
 from anvil_core.request_headers import SET_BY_THE_EXECUTOR
 from anvil_runtime import styles
-from anvil_runtime.bodies import can_hold_key, encode_body, is_json, is_text
+from anvil_runtime.bodies import can_hold_key, encode_body
 from anvil_runtime.gates import key_fits
 from anvil_runtime.headers import check_header, check_query_name, never_an_argument
 from anvil_runtime.styles import UnsendableError

@@ -10,6 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from anvil_core.media_types import is_json
+
 if TYPE_CHECKING:
     from anvil_core.air import Parameter
 
@@ -53,7 +55,7 @@ def encode(text: str, *, reserved: bool = False) -> str:
 def path_text(parameter: Parameter, value: object) -> str:
     """What replaces ``{name}`` in the path."""
     if parameter.media_type:
-        return encode(json_text(value))
+        return encode(_content(parameter, parameter.media_type, value))
     if parameter.style in {"label", "matrix"}:
         return _prefixed(parameter, value)
     return ",".join(_simple_parts(parameter, value, escape=True))
@@ -62,7 +64,7 @@ def path_text(parameter: Parameter, value: object) -> str:
 def header_text(parameter: Parameter, value: object) -> str:
     """A header's value: style simple, not percent-encoded; checked where the request is built."""
     if parameter.media_type:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False)
+        return _content(parameter, parameter.media_type, value, ascii_only=True)
     return ",".join(_simple_parts(parameter, value, escape=False))
 
 
@@ -70,7 +72,7 @@ def query_pairs(parameter: Parameter, value: object) -> list[tuple[str, str]]:
     """Encoded (name, value) pairs of the query."""
     name, reserved = encode(parameter.name), parameter.allow_reserved
     if parameter.media_type:
-        return [(name, encode(json_text(value), reserved=reserved))]
+        return [(name, encode(_content(parameter, parameter.media_type, value), reserved=reserved))]
     if parameter.style == "deepObject":
         return _deep(parameter, parameter.name, value)
     if isinstance(value, dict) and parameter.style == "form" and parameter.explode:
@@ -82,6 +84,13 @@ def query_pairs(parameter: Parameter, value: object) -> list[tuple[str, str]]:
         flat = _flat(value)
         return [(name, between.join(_text(parameter, item) for item in flat))] if flat else []
     return [(name, _text(parameter, value))]
+
+
+def _content(parameter: Parameter, media_type: str, value: object, *, ascii_only: bool = False) -> str:
+    """The value in the media type that the parameter's ``content`` names."""
+    if not is_json(media_type):
+        return text_of(value, parameter.argument)
+    return json.dumps(value, ensure_ascii=ascii_only, separators=(",", ":"), allow_nan=False)
 
 
 def _text(parameter: Parameter, value: object) -> str:

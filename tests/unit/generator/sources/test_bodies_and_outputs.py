@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from anvil_core import media_types
 from anvil_core.air import Output
-from anvil_generator.sources import media
 
 
 def _request(*types, **rest):
@@ -22,6 +22,8 @@ def _request(*types, **rest):
         (["application/b+json", "application/a+json"], "application/b+json"),
         (["text/plain", "application/x-www-form-urlencoded"], "application/x-www-form-urlencoded"),
         (["text/plain", "*/*"], "application/json"),
+        (["text/json", "text/plain"], "text/json"),
+        (["text/json", "application/json"], "application/json"),
         (["*/*", "application/a+json"], "application/a+json"),
         (["application/xml", "Text/Plain"], "Text/Plain"),
     ],
@@ -32,7 +34,13 @@ def test_the_media_type_of_a_body_is_chosen_by_the_rule(one, offered, chosen):
 
 @pytest.mark.parametrize(
     "offered",
-    [["multipart/form-data", "text/plain"], ["application/octet-stream"], ["application/xml"], ["image/png"]],
+    [
+        ["multipart/form-data", "text/plain"],
+        ["application/octet-stream"],
+        ["application/xml"],
+        ["image/png"],
+        ["text/xml"],
+    ],
 )
 def test_a_body_that_cannot_be_sent_withholds_the_operation(make, offered):
     (withheld,) = make({"/a": {"post": _request(*offered)}}).withheld
@@ -41,7 +49,8 @@ def test_a_body_that_cannot_be_sent_withholds_the_operation(make, offered):
 
 
 def test_what_can_be_sent_is_said_in_one_place(make, monkeypatch):
-    monkeypatch.setattr(media, "SUPPORTED_BODIES", media.SUPPORTED_BODIES | {"multipart"})
+    more = media_types.SUPPORTED_BODIES | {"multipart"}
+    monkeypatch.setattr(media_types, "SUPPORTED_BODIES", more)
     (found,) = make({"/a": {"post": _request("multipart/form-data")}}).operations
     assert found.body.media_type == "multipart/form-data"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anvil_core import media_types
 from anvil_core.air import Body
 from anvil_generator.sources import arguments, media
 from anvil_generator.sources.raw import Stop, text
@@ -27,7 +28,8 @@ def read(
     if not isinstance(content, dict) or not content:
         raise Stop("body_without_content", "the request body has no `content`", there)
     chosen = media.choose(content)
-    if chosen is None or media.family(chosen) not in media.SUPPORTED_BODIES:
+    wire = media.on_the_wire(chosen) if chosen is not None else ""
+    if chosen is None or media_types.kind_of(wire) not in media_types.SUPPORTED_BODIES:
         offered = ", ".join(sorted(content))
         raise Stop("encoding_unsupported", f"no body can be sent as {offered}", at, "encoding_unsupported")
     entry, entry_at = raw.object_at(content[chosen], (*at, chosen), "a media type")
@@ -38,7 +40,7 @@ def read(
         schema = {**schema, "description": description}
     body = Body(
         argument=arguments.BODY,
-        media_type=media.on_the_wire(chosen),
+        media_type=wire,
         required=found.get("required") is True,
         json_schema=schema,
     )

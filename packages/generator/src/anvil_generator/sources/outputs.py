@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from anvil_core import media_types
 from anvil_core.air import Output
 from anvil_generator.sources import media
 from anvil_generator.sources.raw import Stop
@@ -38,7 +39,7 @@ def read(raw: Raw, definitions: Definitions, responses: Any, pointer: Pointer) -
         if not isinstance(content, dict) or not content:
             continue
         chosen = media.choose(content)
-        if chosen is None or not media.is_json(chosen):
+        if chosen is None or not media_types.fits_json(chosen):
             other = other or next(iter(content))
             continue
         entry, at = raw.object_at(content[chosen], (*there, "content", chosen), "a media type")

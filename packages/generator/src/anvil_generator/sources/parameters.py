@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from anvil_core import request_headers
+from anvil_core import media_types, request_headers
 from anvil_core.air import Constant, JsonSchema, Location, Parameter
-from anvil_generator.sources import arguments, constants, media
+from anvil_generator.sources import arguments, constants
 from anvil_generator.sources.raw import Stop, text
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _media_type(raw: Raw, parameter: Declared) -> str | None:
             "parameter_content", f"`content` of {parameter.name!r} needs exactly one entry", parameter.pointer
         )
     media_type = str(next(iter(content)))
-    if media.family(media_type) in media.SUPPORTED_PARAMETERS:
+    if media_types.kind_of(media_type) in media_types.SUPPORTED_PARAMETERS:
         return media_type
     message = f"parameter {parameter.name!r} cannot be written as {media_type}"
     if parameter.required:
