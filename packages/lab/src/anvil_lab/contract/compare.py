@@ -67,8 +67,7 @@ def compare(old: Record, new: Record, relied: dict[str, Any]) -> Comparison:
         seen, now = before.get(path), after.get(path)
         if kind == "changed" and seen == now and type(seen) is type(now):
             continue
-        breaking = path in relied and (kind == "removed" or now != relied[path])
-        changes.append(Change(path, kind, seen, now, breaking))
+        changes.append(Change(path, kind, seen, now, path in relied and now != relied[path]))
     return Comparison(new.harness, old.version, new.version, tuple(changes))
 
 
