@@ -104,7 +104,7 @@ def test_the_service_id_is_made_from_the_title(project, compiled, title, wanted)
 def test_a_title_that_gives_no_id_names_the_flag(project, problems):
     folder = project({"/a": get("a")}, info={"title": "3D", "version": "1"})
     (folder / "anvil.yaml").write_text("document: api.json\n", encoding="utf-8")
-    assert "see --service" in problems(folder)[0]
+    assert "give one with --service" in problems(folder)[0]
 
 
 def test_the_flag_wins_over_the_manifest(project, compiled):

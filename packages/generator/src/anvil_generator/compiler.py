@@ -120,7 +120,8 @@ def _harnesses(project: Project) -> tuple[Harness, ...]:
 def _service(project: Project, document: Document, service_id: str | None) -> Service:
     identifier = service_id or project.manifest.service or _slug(document.title)
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", identifier) or len(identifier) > SERVICE_ID_LENGTH:
-        message = f'"{identifier}" is no service id (at most {SERVICE_ID_LENGTH} characters); see --service'
+        allowed = f"lower-case letters, digits and single dashes, at most {SERVICE_ID_LENGTH} in all"
+        message = f'"{identifier}" is no service id: {allowed}; give one with --service'
         raise failure("service_id", message, document.uri, usage=service_id is not None)
     address, base_path = _origin(project, document)
     return Service(
@@ -225,6 +226,19 @@ def _revision(air: Air, project: Project) -> tuple[int, bool]:
     return recorded.number + 1, False
 
 
+def _credentials_warning(approved: list[Operation], project: Project) -> list[Problem]:
+    guarded = [operation.name for operation in approved if operation.auth and () not in operation.auth]
+    if not guarded:
+        return []
+    named = ", ".join(guarded[:3]) + (", ..." if len(guarded) > 3 else "")
+    text = (
+        f"{len(guarded)} approved operations declare credentials, which the server cannot hold yet "
+        f"({named}): they answer auth_required, except to a local API that ANVIL_BASE_URL names"
+    )
+    position = Position(file=project.document.name)
+    return [Problem(severity="warning", code="credentials_unsupported", message=text, position=position)]
+
+
 def _warnings(
     project: Project, operations: tuple[Operation, ...], approved: list[Operation]
 ) -> list[Problem]:
@@ -236,7 +250,7 @@ def _warnings(
             continue
         at = project.approvals_file.position("operations", identifier)
         if operation is None:
-            text = "is no longer in the document"
+            text = "is not compiled: gone from the document, renamed, or left out of the bundle"
         elif operation.state == "blocked":
             text = "is blocked in the manifest, so its approval has no effect"
         else:
@@ -244,6 +258,7 @@ def _warnings(
         found.append(
             Problem(severity="warning", code="approval_stale", message=f"{identifier} {text}", position=at)
         )
+    found += _credentials_warning(approved, project)
     if not approved:
         position = Position(file=project.approvals_file.name)
         found.append(

@@ -59,7 +59,7 @@ def infer(found: FoundOperation, *, mutates: bool = False) -> Inferred:
     risk, risk_why = _risk(found) if kind == "mutation" else ("none", "reads change nothing")
     reversible = False if risk in ("financial", "destructive") else None
     idempotency, parameter, key_why = _idempotency(found, kind)
-    evidence = (
+    evidence: tuple[Evidence, ...] = (
         Evidence(
             field="effect.kind",
             basis="manifest" if mutates else "guess",
@@ -114,11 +114,14 @@ def _verbs(summary: list[str]) -> list[str]:
     """The words of a summary, and the verb behind the third person: "Deletes a pet", "Finds and sends it".
 
     Only where a verb stands, first or after "and", since elsewhere the form is a plural: "List refunds".
+    The verb behind "starts charging" is looked for anywhere.
     """
     said = list(summary)
     for before, word in zip(["and", *summary], summary, strict=False):
         if before in CONJUNCTIONS and word.endswith("s"):
             said += [word.removesuffix("s"), word.removesuffix("es"), re.sub("ies$", "y", word)]
+        if word.endswith("ing"):
+            said += [word.removesuffix("ing"), re.sub("ing$", "e", word)]
     return said
 
 

@@ -60,7 +60,10 @@ def _open_folder(folder: Path, manifest_path: Path, approvals_path: Path | None)
     if not document.is_file():
         position = file.position("document")
         raise failure(
-            "no_document", f"the document {said.document} is not there", position.file, position.line
+            "no_document",
+            f"the document {said.document} is not there; correct document:, or put it back",
+            position.file,
+            position.line,
         )
     path = approvals_path or folder / approvals.FILE_NAME
     reviewed, reviewed_file = approvals.read_approvals(path, str(path))

@@ -51,7 +51,8 @@ def approve(
             print(
                 f"approved{again} {operation.id} ({operation.source.method.upper()} {operation.source.path})"
             )
-        print(f"{len(new)} newly approved; {project.approvals_path} is to be reviewed and committed")
+        changed = f"; review and commit {project.approvals_path}" if new else "; nothing was written"
+        print(f"{len(new)} newly approved{changed}")
 
 
 def _chosen(
@@ -78,11 +79,15 @@ def _only_rules_changed(operation: Operation, compiled: Compiled, project: Proje
     return approval.said == said and approval.fingerprint != fingerprint(operation, service)
 
 
+def _method_and_path(operation: Operation) -> str:
+    return f"{operation.source.method.upper()} {operation.source.path}"
+
+
 def _find(compiled: Compiled, name: str) -> Operation:
     found = [
         operation
         for operation in compiled.air.operations
-        if name in (operation.id, operation.name, operation.source.operation_id)
+        if name in (operation.id, operation.name, operation.source.operation_id, _method_and_path(operation))
     ]
     if not found:
         message = f'there is no operation "{name}"; `anvil inspect` lists them'

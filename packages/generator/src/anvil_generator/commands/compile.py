@@ -74,6 +74,9 @@ def _refuse_foreign(out: Path) -> None:
     if not out.is_dir():
         return
     ours = _listed(out / MARKER)
+    if not ours and any(out.iterdir()):
+        message = "holds what no compile wrote; choose an empty or a new folder"
+        raise failure("out_taken", message, str(out), usage=True)
     for path in sorted(out.rglob("*")):
         name = path.relative_to(out)
         if path.is_dir() and not path.is_symlink():

@@ -36,7 +36,14 @@ def inspect(
         print(line, file=sys.stderr)
     width = max((len(operation.name) for operation in compiled.air.operations), default=0)
     for operation in compiled.air.operations:
+        source = operation.source
         print(f"{operation.name:<{width}}  {operation.state:<15}  {_gates(operation)}")
+        print(f"{'':<{width}}  {source.method.upper()} {source.path} ({compiled.document.uri}:{source.line})")
+        if operation.confirmation.required:
+            print(f"{'':<{width}}  why: {operation.confirmation.reason}")
+    for one in compiled.contracted:
+        if one.loosened:
+            print(f"loosened: {one.operation.id}: {'; '.join(one.loosened)} (because: {one.because})")
     print(summary(compiled))
 
 
@@ -56,6 +63,8 @@ def _gates(operation: Operation) -> str:
     if operation.idempotency.mode in ("required", "key_supported"):
         needed = "" if operation.idempotency.mode == "required" else " (optional)"
         parts.append(f"idempotency key{needed}")
+    if operation.auth and () not in operation.auth:
+        parts.append("credentials: " + " or ".join("+".join(together) for together in operation.auth))
     if operation.deprecated:
         parts.append("deprecated")
     return ", ".join(parts)
