@@ -10,6 +10,8 @@ PASS, DENY, ASK = "pass", "deny", "ask"
 
 NEEDS_ALL = "{tool} was not sent. It needs all of this in one call:\n{needs}"
 NOT_SENT = "{tool} was not sent: {detail}"
+NOT_AN_OBJECT = "The arguments are not an object."
+MEND = "Reinstall the bundle, or compile it again."
 REFUSALS = {
     "unknown_operation": "{tool} is not an operation of this API. Call only the tools that are listed.",
     "operation_not_approved": "{tool} was not sent: a person has not approved this operation (its state is "
@@ -26,8 +28,8 @@ REFUSALS = {
     "origin_not_allowed": NOT_SENT,
     "auth_required": NOT_SENT,
     "state_unwritable": NOT_SENT,
-    "catalog_unusable": "{tool} was not sent: the catalog of approved operations cannot be used: {detail} "
-    "Reinstall the bundle, or compile it again.",
+    "catalog_unusable": "{tool} was not sent: the catalog of approved operations cannot be used: "
+    "{detail} " + MEND,
     "upstream_error": "{tool}: the API refused or failed: {detail}",
     "upstream_timeout": "{tool}: the API did not answer in time: {detail}",
     "internal_error": "{tool}: Anvil itself failed: {detail}",
@@ -60,15 +62,21 @@ def refusal(code, tool, **parts):
     return REFUSALS[code].format_map({"tool": tool, **parts})
 
 
-def needs(required, see_first=None):
+def needs(required, look=None):
     """What is missing, one line each, for the texts of REFUSALS."""
     form = "- {argument} ({type}): {problem} Example: {shown}"
     lines = [form.format_map({**one, "shown": dumps(one["example"])}) for one in required]
-    return "\n".join([*lines, see_first] if see_first else lines)
+    return "\n".join([*lines, look] if look else lines)
 
 
-def deny(code, tool, required=(), **parts):
-    return Decision(DENY, code, refusal(code, tool, **parts), required)
+def look_first(dry_run, preview):
+    """The line that offers to see a request before it is sent, by an argument or another tool, or None."""
+    way = f"call it again with {dry_run}: true (boolean)" if dry_run else preview and f"call {preview}"
+    return f"To see the exact request without sending it: {way}." if way else None
+
+
+def deny(code, tool, required=(), look=None, **parts):
+    return Decision(DENY, code, refusal(code, tool, needs=needs(required, look), **parts), required)
 
 
 def loads(text):
@@ -211,26 +219,23 @@ def check_state(entry, tool):
 def decide(entry, args, surface, tool="this tool", preview=None):
     """The contract's word on one call: a Decision.
 
-    ``entry`` is the operation's line of the catalog, or None; ``args`` the call's arguments, any JSON
-    value; ``surface`` is ``{"human": bool, "how": str}``: whether a person can be asked here, and how
-    else one can approve. The order of the gates is the design's section 7.
+    ``entry`` is the operation's line of the catalog, or None; ``args`` any JSON value; ``surface`` is
+    ``{"human": bool, "how": str}``: whether a person can be asked here, and how else one can approve.
     """
     tool = entry["tool"] if entry else tool
     refused = check_state(entry, tool)
     if refused:
         return refused
     if not isinstance(args, dict):
-        lacking = [need("invalid_arguments", "(all)", "object", {}, "The arguments are not an object.")]
-        return deny("invalid_arguments", tool, lacking, needs=needs(lacking))
+        lacking = [need("invalid_arguments", "(all)", "object", {}, NOT_AN_OBJECT)]
+        return deny("invalid_arguments", tool, lacking)
     human = entry["confirmation"]["human_approval"]
     dry_run = None if human else entry["dry_run_argument"]
     if dry_run and args.get(dry_run) is True:
         return Decision(PASS)
     lacking = missing(entry, args)
     if lacking:
-        see = f"call it again with {dry_run}: true (boolean)" if dry_run else preview and f"call {preview}"
-        see_first = see and f"To see the exact request without sending it: {see}."
-        return deny(lacking[0]["code"], tool, lacking, needs=needs(lacking, see_first))
+        return deny(lacking[0]["code"], tool, lacking, look_first(dry_run, preview))
     if human:
         return deny("human_approval_required", tool, how=surface.get("how") or ASK_A_PERSON)
     return Decision(PASS, context=context_line(entry))

@@ -100,6 +100,23 @@ def test_each_lacking_argument_has_an_example_of_its_own_type():
             assert one["code"] in DECIDED_HERE
 
 
+@pytest.mark.parametrize(
+    ("dry_run", "preview", "way"),
+    [
+        ("dry_run", "preview", "call it again with dry_run: true (boolean)."),
+        ("anvil_dry_run", None, "call it again with anvil_dry_run: true (boolean)."),
+        (None, "look", "call look."),
+    ],
+)
+def test_the_way_to_see_a_request_first(dry_run, preview, way):
+    line = hookcore.look_first(dry_run, preview)
+    assert line == f"To see the exact request without sending it: {way}"
+
+
+def test_no_way_to_see_a_request_first():
+    assert hookcore.look_first(None, None) is None
+
+
 @pytest.mark.parametrize("tool", [name for name, entry in KNOWN.items() if entry["idempotency"]["form"]])
 def test_the_example_of_a_key_is_a_key(tool):
     form = KNOWN[tool]["idempotency"]["form"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+import hookcore
 from anvil_runtime.call import ArgumentFormError, call, read_arguments
 
 
@@ -26,6 +27,7 @@ def test_a_bundle_that_cannot_be_read(tmp_path):
     envelope, ended = call(tmp_path, "charge_get", {})
     assert (envelope["error"]["code"], ended) == ("catalog_unusable", 1)
     assert "air.json" in envelope["error"]["message"]
+    assert envelope["error"]["message"].count(hookcore.MEND) == 1
 
 
 def test_arguments_of_a_command_line(operation):

@@ -10,15 +10,21 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from anvil_core.air import Air, Operation
+from anvil_runtime.words import MEND
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-MEND = "Reinstall the bundle, or compile it again."
-
 
 class BundleError(Exception):
-    """The bundle cannot be used. The text says what is wrong with which file, and what to do."""
+    """The bundle cannot be used. The text says what is wrong with which file, and what to do.
+
+    ``problem`` is the first half, for where the other is said anyway.
+    """
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"{problem} {MEND}")
+        self.problem = problem
 
 
 @dataclass(frozen=True)
@@ -48,11 +54,11 @@ def load(folder: Path) -> Bundle:
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise BundleError(f"{file}: {error.strerror}. {MEND}") from None
+        raise BundleError(f"{file}: {error.strerror}.") from None
     try:
         return Bundle(Air.model_validate_json(text))
     except ValidationError as error:
-        raise BundleError(f"{file}: {_what_is_wrong(text, error)} {MEND}") from None
+        raise BundleError(f"{file}: {_what_is_wrong(text, error)}") from None
 
 
 def _what_is_wrong(text: bytes, error: ValidationError) -> str:

@@ -32,7 +32,7 @@ def call(
     try:
         bundle = load(folder)
     except BundleError as error:
-        return envelope(refuse("catalog_unusable", operation, detail=str(error))), FAILED
+        return envelope(refuse("catalog_unusable", operation, detail=error.problem)), FAILED
     executor = Executor(bundle) if environ is None else Executor(bundle, environ=environ)
     outcome = execute(executor, tool_name(bundle, operation), dict(args))
     return outcome.envelope, exit_code(outcome)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from anvil_runtime.arguments import need, not_json, problems
 from anvil_runtime.refusals import Refusal, refuse, refuse_needing
-from anvil_runtime.words import ASK_A_PERSON, control_needs, see_first
+from anvil_runtime.words import ASK_A_PERSON, NOT_AN_OBJECT, control_needs, look_first
 
 if TYPE_CHECKING:
     from anvil_core.air import KeyForm, Operation
@@ -59,9 +59,7 @@ def state_gate(operation: Operation) -> Refusal | None:
 
 
 def refuse_non_object(tool: str) -> Refusal:
-    return refuse_needing(
-        "invalid_arguments", tool, [need("(all)", "object", "The arguments are not an object.", {})]
-    )
+    return refuse_needing("invalid_arguments", tool, [need("(all)", "object", NOT_AN_OBJECT, {})])
 
 
 def arguments_gate(
@@ -76,7 +74,7 @@ def arguments_gate(
     if not wrong and not any(code == "invalid_arguments" for code, _ in own):
         return None
     lacking = [*wrong, *(problem for _, problem in own)]
-    look = None if wrong else see_first(operation, preview)
+    look = None if wrong else look_first(operation, preview)
     return refuse_needing("invalid_arguments", operation.name, lacking, look)
 
 
@@ -101,7 +99,7 @@ def control_gate(operation: Operation, args: dict[str, Any], preview: str | None
     if not lacking:
         return None
     needs = [problem for _, problem in lacking]
-    return refuse_needing(lacking[0][0], operation.name, needs, see_first(operation, preview))
+    return refuse_needing(lacking[0][0], operation.name, needs, look_first(operation, preview))
 
 
 def control_problems(operation: Operation, args: dict[str, Any]) -> list[tuple[str, Need]]:

@@ -20,6 +20,8 @@ Need = dict[str, Any]
 """One thing that is missing or wrong: argument, type, problem, example."""
 
 ASK_A_PERSON: str = hookcore.ASK_A_PERSON
+MEND: str = hookcore.MEND
+NOT_AN_OBJECT: str = hookcore.NOT_AN_OBJECT
 
 
 def refusal_text(code: str, tool: str, **parts: str) -> str:
@@ -27,8 +29,8 @@ def refusal_text(code: str, tool: str, **parts: str) -> str:
     return text
 
 
-def needs_text(needs: Sequence[Need], see_first: str | None = None) -> str:
-    text: str = hookcore.needs(needs, see_first)  # type: ignore[no-untyped-call,unused-ignore]
+def needs_text(needs: Sequence[Need], look: str | None = None) -> str:
+    text: str = hookcore.needs(needs, look)  # type: ignore[no-untyped-call,unused-ignore]
     return text
 
 
@@ -44,9 +46,8 @@ def control_needs(operation: Operation, args: dict[str, Any]) -> dict[str, Need]
     return {need["argument"]: {key: need[key] for key in need if key != "code"} for need in found}
 
 
-def see_first(operation: Operation, preview: str | None) -> str | None:
+def look_first(operation: Operation, preview: str | None) -> str | None:
     """The line that offers a look at the request before it is sent."""
-    start = "To see the exact request without sending it: "
-    if operation.controls.dry_run and not operation.confirmation.human_approval:
-        return f"{start}call it again with {operation.controls.dry_run}: true (boolean)."
-    return f"{start}call {preview}." if preview else None
+    dry_run = None if operation.confirmation.human_approval else operation.controls.dry_run
+    text: str | None = hookcore.look_first(dry_run, preview)  # type: ignore[no-untyped-call,unused-ignore]
+    return text
