@@ -66,8 +66,8 @@ def build(session: nox.Session) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """The tests that need no engine and no harness."""
-    install(session, "pytest", "pytest-httpserver", "hypothesis", "pytest-timeout")
-    session.run("pytest", *session.posargs)
+    install(session, "pytest", "pytest-httpserver", "hypothesis", "pytest-timeout", "pytest-xdist")
+    session.run("pytest", "--numprocesses", "auto", "--dist", "worksteal", *session.posargs)
 
 
 @nox.session
