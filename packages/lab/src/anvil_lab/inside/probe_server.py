@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 LOG = "server.log"
 QUESTION = "the-question"
 LATE = 1.5
+MODERN = "2026-07-28"  # the protocol without a handshake; its results carry members of their own
 Json = dict[str, Any]
 
 
@@ -41,19 +42,21 @@ def result_of(serves: Json, params: Json) -> Json:
 
 
 def answer(serves: Json, method: str, params: Json) -> Json:
-    info = {"name": "probe", "version": "1"}
-    if method == "server/discover" and serves.get("discover"):
-        versions = ["2026-07-28", "2025-11-25"]
-        return {"result": {"supportedVersions": versions, "capabilities": {"tools": {}}, "serverInfo": info}}
+    modern = serves.get("discover")
+    complete: Json = {"resultType": "complete"} if modern else {}
+    kept = {**complete, "ttlMs": 0, "cacheScope": "private"} if modern else {}
+    if method == "server/discover" and modern:
+        return {"result": {**kept, "supportedVersions": [MODERN], "capabilities": {"tools": {}}}}
     if method == "initialize":
+        info = {"name": "probe", "version": "1"}
         version = params.get("protocolVersion")
         return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}}
     if method == "ping":
         return {"result": {}}
     if method == "tools/list":
-        return {"result": {"tools": serves["tools"]}}
+        return {"result": {**kept, "tools": serves["tools"]}}
     if method == "tools/call":
-        return {"result": result_of(serves, params)}
+        return {"result": {**complete, **result_of(serves, params)}}
     return {"error": {"code": -32601, "message": f"no {method} here"}}
 
 
