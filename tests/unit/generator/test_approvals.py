@@ -240,11 +240,26 @@ def test_a_blocked_one_stays_blocked_with_a_warning(project, compiled, approve):
     assert ["is blocked in the manifest" in one.message for one in made.problems] == [True]
 
 
+def test_one_that_goes_to_another_server_now_is_not_approved(project, compiled, approve):
+    home = [{"url": "https://api.pets.example/v1"}]
+    paths = {"/a": {"get": {"operationId": "a", "servers": home, **OK}}, "/b": {"get": {**OK}}}
+    folder = project(paths)
+    approve(folder, "a")
+    assert states(compiled(folder))["a"] == "approved"
+    paths["/a"]["get"]["servers"] = [{"url": "https://other.pets.example/v1"}, *home]
+    project(paths)
+    made = compiled(folder)
+    assert [one.name for one in made.air.operations] == ["get_b"]
+    assert ["is not compiled" in one.message for one in made.problems if "pets.a.a" in one.message] == [True]
+
+
 def test_one_that_is_gone_is_a_warning(project, compiled, approve):
     folder = project()
     approve(folder, "add_pet", "list_pets")
     project({"/pets": {"get": {"operationId": "listPets", "tags": ["pets"], **OK}}})
-    assert ["no longer in the document" in one.message for one in compiled(folder).problems] == [True]
+    assert [
+        "is not compiled: gone from the document" in one.message for one in compiled(folder).problems
+    ] == [True]
 
 
 def test_nothing_approved_is_a_warning(project, compiled):

@@ -121,6 +121,20 @@ def test_the_manifest_s_server_wins_and_a_bad_one_has_its_line(project, compiled
     assert problems(folder)[0].startswith(f"{folder}/anvil.yaml:4: error: ")
 
 
+ELSEWHERE = [{"url": "https://files.pets.example"}]
+
+
+def test_an_operation_goes_where_the_service_does_or_is_withheld(project, compiled):
+    paths = {"/a": get("a", servers=ELSEWHERE), "/b": get("b")}
+    made = compiled(project(paths))
+    assert (list(names(made)), [one.reason for one in made.document.withheld]) == (["/b"], ["other_server"])
+    made = compiled(project(paths, "server: https://files.pets.example\n"))
+    assert list(names(made)) == ["/a", "/b"]
+    home = [{"url": "https://api.pets.example/v1"}]
+    made = compiled(project({"/a": get("a", servers=home), "/b": get("b")}, "server: http://localhost\n"))
+    assert list(names(made)) == ["/b"], "the document's own first server is not where requests go"
+
+
 def test_a_document_without_a_server_says_what_to_do(project, problems):
     assert "say it in anvil.yaml as server: https://..." in problems(project({"/a": get("a")}, servers=[]))[0]
 

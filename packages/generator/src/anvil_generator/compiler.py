@@ -18,12 +18,12 @@ from anvil_generator.errors import Failed, failure
 from anvil_generator.sources import origin, read
 
 if TYPE_CHECKING:
-    from anvil_core.air import Operation, Origin
+    from anvil_core.air import Operation
     from anvil_generator.contract import Contracted
     from anvil_generator.harnesses import Harness
     from anvil_generator.manifest import HumanApprovalPolicy, ManifestOperation
     from anvil_generator.project import Project
-    from anvil_generator.sources import Document, FoundOperation
+    from anvil_generator.sources import Document, FoundOperation, Home
 
 SERVICE_ID_LENGTH = 16
 NO_APPROVAL = "no operation is approved yet: review them with `anvil inspect`, then `anvil approve`"
@@ -56,12 +56,13 @@ def compile_project(
     project: Project, service_id: str | None = None, human_approval: HumanApprovalPolicy | None = None
 ) -> Compiled:
     """Compile. Raises Failed with every error there is; warnings are in ``problems``."""
-    document = read(project.document)
+    home = _named_server(project)
+    document = read(project.document, home=home)
     errors = [problem for problem in document.problems if problem.severity == "error"]
     if errors:
         raise Failed(errors)
     chosen = _harnesses(project)
-    service = _service(project, document, service_id)
+    service = _service(project, document, service_id, home or _first_server(document))
     said = _manifest_operations(project, document)
     policy = human_approval or project.manifest.human_approval
     tool_names = _tool_names(document, said, service.id, project)
@@ -117,13 +118,13 @@ def _harnesses(project: Project) -> tuple[Harness, ...]:
     return tuple(known[name] for name in sorted(set(wanted)))
 
 
-def _service(project: Project, document: Document, service_id: str | None) -> Service:
+def _service(project: Project, document: Document, service_id: str | None, home: Home) -> Service:
     identifier = service_id or project.manifest.service or _slug(document.title)
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", identifier) or len(identifier) > SERVICE_ID_LENGTH:
         allowed = f"lower-case letters, digits and single dashes, at most {SERVICE_ID_LENGTH} in all"
         message = f'"{identifier}" is no service id: {allowed}; give one with --service'
         raise failure("service_id", message, document.uri, usage=service_id is not None)
-    address, base_path = _origin(project, document)
+    address, base_path = home
     return Service(
         id=identifier,
         version=document.version,
@@ -136,16 +137,20 @@ def _service(project: Project, document: Document, service_id: str | None) -> Se
     )
 
 
-def _origin(project: Project, document: Document) -> tuple[Origin, str]:
-    if project.manifest.server is not None:
+def _named_server(project: Project) -> Home | None:
+    """The server that the manifest names."""
+    if project.manifest.server is None:
+        return None
+    try:
+        return origin(project.manifest.server)
+    except ValueError as error:
         at = project.manifest_file.position("server")
-        try:
-            return origin(project.manifest.server)
-        except ValueError as error:
-            raise failure("server_invalid", str(error), at.file, at.line) from None
+        raise failure("server_invalid", str(error), at.file, at.line) from None
+
+
+def _first_server(document: Document) -> Home:
     for server in document.servers:
-        if server.origin is not None:
-            return server.origin, server.base_path
+        return server.origin, server.base_path
     message = (
         "the document names no server with an absolute address; say it in anvil.yaml as server: https://..."
     )

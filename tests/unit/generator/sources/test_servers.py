@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from anvil_core.air import Origin
-from anvil_generator.sources import origin
+from anvil_generator.sources import origin, read_bytes
 
 
 @pytest.mark.parametrize(
@@ -61,17 +63,49 @@ def test_a_server_that_cannot_be_used_names_the_way_out(make, servers, code):
     assert problem.position.line is not None
 
 
-def test_an_operation_with_servers_of_its_own_is_withheld_unless_they_are_the_same(make):
-    same = {"url": "https://api.example.com/v1/"}
-    other = {"url": "https://upload.example.com/v1"}
+SAME = {"url": "https://api.example.com/v1/"}
+OTHER = {"url": "https://upload.example.com/v1"}
+
+
+def withheld(document):
+    return [(w.source.method, w.source.path, w.reason) for w in document.withheld]
+
+
+def test_an_operation_with_servers_of_its_own_is_withheld_unless_it_goes_to_the_service_s(make):
+    """The first usable one is where it goes, as of the document's servers: that others overlap is nothing."""
     document = make(
         {
-            "/a": {"get": {"servers": [other, same]}, "post": {"servers": [other]}},
-            "/b": {"servers": [other], "get": {}, "put": {"servers": [same]}},
-        }
+            "/a": {
+                "get": {"servers": [SAME, OTHER]},
+                "post": {"servers": [OTHER]},
+                "put": {"servers": [OTHER, SAME]},
+                "patch": {"servers": [{"url": "/v2"}, SAME]},
+                "head": {"servers": [{"url": "/v2"}]},
+                "delete": {"servers": "https://upload.example.com"},
+                "options": {"servers": []},
+            },
+            "/b": {"servers": [OTHER], "get": {}, "put": {"servers": [SAME]}},
+        },
+        servers=[SAME, OTHER],
     )
-    assert [(w.source.method, w.source.path, w.reason) for w in document.withheld] == [
-        ("post", "/a", "other_server"),
+    assert sorted(withheld(document)) == [
+        ("delete", "/a", "other_server"),
         ("get", "/b", "other_server"),
+        ("head", "/a", "other_server"),
+        ("post", "/a", "other_server"),
+        ("put", "/a", "other_server"),
     ]
-    assert len(document.operations) == 2
+    assert len(document.operations) == 4
+    assert {w.position.line for w in document.withheld} & {None} == set()
+
+
+@pytest.mark.parametrize("declared", [[SAME], [OTHER], []])
+def test_where_the_project_says_the_server_operations_are_held_against_that(declared):
+    raw = {
+        "openapi": "3.1.0",
+        "info": {"title": "T", "version": "1"},
+        "servers": declared,
+        "paths": {"/a": {"get": {"servers": [SAME]}, "put": {"servers": [OTHER]}, "post": {}}},
+    }
+    document = read_bytes(json.dumps(raw).encode(), "t.json", origin(OTHER["url"]))
+    assert withheld(document) == [("get", "/a", "other_server")]

@@ -15,22 +15,25 @@ from anvil_generator.sources.raw import text as prose
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anvil_generator.sources.model import Kind
+    from anvil_generator.sources.model import Home, Kind
     from anvil_generator.sources.pointers import Pointer
     from anvil_generator.sources.text import Tree
 
 
-def read(path: Path, uri: str | None = None) -> Document:
-    """Read the document at ``path``; ``uri`` is how the project names it (default: the file's name)."""
+def read(path: Path, uri: str | None = None, home: Home | None = None) -> Document:
+    """Read the document at ``path``; ``uri`` is how the project names it (default: the file's name).
+
+    ``home`` is where requests go whatever the document says (default: its own first usable server).
+    """
     uri = path.name if uri is None else uri
     try:
         data = path.read_bytes()
     except OSError as error:
         return _unreadable(uri, "unreadable", f"cannot read the document: {error.strerror}", None)
-    return read_bytes(data, uri)
+    return read_bytes(data, uri, home)
 
 
-def read_bytes(data: bytes, uri: str) -> Document:
+def read_bytes(data: bytes, uri: str, home: Home | None = None) -> Document:
     """Read a document from its bytes."""
     try:
         tree = text.parse(text.decode(data), json_only=uri.lower().endswith(".json"))
@@ -41,7 +44,7 @@ def read_bytes(data: bytes, uri: str) -> Document:
     raw = Raw(tree, kind, uri)
     for pointer, line in tree.duplicates:
         raw.warn("duplicate_key", f"{pointer[-1]!r} is written twice (again on line {line})", pointer)
-    return _document(raw, hashlib.sha256(data).hexdigest())
+    return _document(raw, hashlib.sha256(data).hexdigest(), home)
 
 
 def _unreadable(uri: str, code: str, message: str, line: int | None) -> Document:
@@ -89,10 +92,12 @@ def _is_method(pointer: Pointer) -> bool:
     return len(pointer) == 3 and pointer[-1] in operations.METHODS
 
 
-def _document(raw: Raw, sha256: str) -> Document:
+def _document(raw: Raw, sha256: str, home: Home | None) -> Document:
     found_servers = servers.of_document(raw)
     schemes = security.schemes(raw)
-    around = operations.Surroundings(raw, Definitions(raw), schemes, found_servers)
+    if home is None and found_servers:
+        home = found_servers[0].origin, found_servers[0].base_path
+    around = operations.Surroundings(raw, Definitions(raw), schemes, home)
     account = operations.read(around)
     if not (account.operations or account.withheld or account.failed):
         raw.warn("no_operations", "the document describes no operations", ("paths",))

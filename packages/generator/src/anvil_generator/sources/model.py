@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["openapi-3.0", "openapi-3.1", "swagger-2.0"]
 
+# Where all requests go: origin and base path.
+Home = tuple["Origin", str]
+
 # Why an operation that the document describes correctly is not compiled.
 Reason = Literal[
     "encoding_unsupported",  # the runtime cannot write this body or parameter
@@ -37,7 +40,7 @@ class FoundOperation:
 
     ``auth`` is a list of alternatives as in ``Operation.auth``; ``statuses`` are the declared success
     codes; ``definitions`` are the ``$defs`` that parameters and body reach. The output's schema
-    carries its own.
+    carries its own. ``servers`` are those that it or its path item names for itself.
     """
 
     source: SourceRef
@@ -53,6 +56,7 @@ class FoundOperation:
     auth: tuple[tuple[str, ...], ...]
     statuses: tuple[str, ...]
     extensions: dict[str, Any]
+    servers: tuple[Server, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

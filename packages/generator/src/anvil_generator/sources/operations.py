@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from anvil_core.air import AuthScheme
     from anvil_generator.sources.definitions import Definitions
-    from anvil_generator.sources.model import Server
+    from anvil_generator.sources.model import Home, Server
     from anvil_generator.sources.raw import Raw
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
@@ -39,7 +39,7 @@ class Surroundings:
     raw: Raw
     definitions: Definitions
     schemes: tuple[AuthScheme, ...]
-    servers: tuple[Server, ...]
+    home: Home | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
     trouble = paths.trouble(place.source.path)
     if trouble:
         raise Stop("path_invalid", trouble, pointer)
-    _check_servers(around, place)
+    own_servers = _own_servers(around, place)
     declared = parameters.declared(
         raw,
         [
@@ -170,6 +170,7 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
         auth=auth,
         statuses=outputs.statuses(responses),
         extensions={key: item for key, item in value.items() if key.startswith("x-")},
+        servers=own_servers,
     )
 
 
@@ -194,16 +195,18 @@ def _matching_path(raw: Raw, place: Place, declared: list[parameters.Declared]) 
     return kept
 
 
-def _check_servers(around: Surroundings, place: Place) -> None:
-    """Requests go to one origin: an operation with servers of its own must share one of the document's."""
+def _own_servers(around: Surroundings, place: Place) -> tuple[Server, ...]:
+    """Requests go to one origin: where an operation names servers of its own, the first must be that."""
     for value, pointer in ((place.value, place.pointer), (place.item, place.item_pointer)):
         declared, at = value.get("servers"), (*pointer, "servers")
-        if isinstance(declared, list) and declared:
-            own = {(server.origin, server.base_path) for server in servers.read(around.raw, declared, at)}
-            if not own & {(server.origin, server.base_path) for server in around.servers}:
-                message = "the operation has servers of its own, which are not the document's"
-                raise Stop("other_server", message, at, "other_server")
-            return
+        if declared is None or declared == []:
+            continue
+        own = servers.read(around.raw, declared, at) if isinstance(declared, list) else ()
+        if not own or (own[0].origin, own[0].base_path) != around.home:
+            message = "the operation has a server of its own, and requests go to the service's only"
+            raise Stop("other_server", message, at, "other_server")
+        return own
+    return ()
 
 
 def _report_same_ids(raw: Raw, sources: list[SourceRef]) -> None:
