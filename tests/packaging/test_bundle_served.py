@@ -1,7 +1,7 @@
 """I5: the running server lists what is approved in the catalog, and the preview tool, and nothing else.
 
 The bundle's own launcher runs, as its ``mcp.json`` says, with the sources that the bundle carries. Only
-the third-party packages are not installed by it: a HOME is laid out with those of the tests' own
+the third-party packages are not installed by it: a cache is laid out with those of the tests' own
 environment, so that no network is needed (installing by hash is tested in tests/unit/runtime).
 """
 
@@ -41,36 +41,36 @@ def bundles(tmp_path_factory) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="module")
-def home(bundles, tmp_path_factory) -> Path:
-    """A HOME in which the launcher finds its packages."""
-    made = tmp_path_factory.mktemp("home")
+def cache(bundles, tmp_path_factory) -> Path:
+    """A folder in which the launcher finds its packages."""
+    made = tmp_path_factory.mktemp("cache")
     spec = importlib.util.spec_from_file_location("launcher", bundles["payments"] / "mcp/server.py")
     launcher = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(launcher)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(made))
-        packages = launcher.environment(launcher.read_lock())
+    launcher.Options.cache = made
+    packages = launcher.environment(launcher.read_lock())
     assert packages.is_relative_to(made)
-    packages.mkdir(parents=True, mode=0o700)
+    packages.mkdir(mode=0o700)
     for path in Path(sysconfig.get_path("purelib")).iterdir():
         if not OUR_PACKAGES.fullmatch(path.name):
             (packages / path.name).symlink_to(path)
+    (packages / launcher.COMPLETE).touch()
     return made
 
 
-async def ask(bundle: Path, home: Path, era: str, question):
+async def ask(bundle: Path, cache: Path, era: str, question):
     (said,) = json.loads((bundle / "plugin/claude/mcp.json").read_text())["mcpServers"].values()
     assert (said["type"], said["command"]) == ("stdio", "python3")
     arguments = [one.replace("${CLAUDE_PLUGIN_ROOT}", str(bundle)) for one in said["args"]]
-    parameters = StdioServerParameters(
-        command=sys.executable, args=arguments, env={"HOME": str(home)}, cwd=home
-    )
+    assert arguments[-1] == "serve"
+    arguments[-1:] = ["--cache", str(cache), "serve"]
+    parameters = StdioServerParameters(command=sys.executable, args=arguments, env={}, cwd=cache)
     async with Client(stdio_client(parameters), mode=era) as client:
         return await question(client)
 
 
 @pytest.fixture(scope="module")
-def listed(bundles, home):
+def listed(bundles, cache):
     """A function: the tools that the server of an example lists, asked once."""
     kept: dict[str, list] = {}
 
@@ -80,7 +80,7 @@ def listed(bundles, home):
             async def question(client):
                 return (await client.list_tools()).tools
 
-            kept[name] = asyncio.run(ask(bundles[name], home, "auto", question))
+            kept[name] = asyncio.run(ask(bundles[name], cache, "auto", question))
         return kept[name]
 
     return tools
@@ -99,15 +99,15 @@ def test_served_is_approved(name, bundles, listed):
     assert 0 < len(approved) < len(said["operations"]), "the example says nothing: all or none is approved"
 
 
-def test_both_eras_of_the_protocol_list_the_same(bundles, home, listed):
+def test_both_eras_of_the_protocol_list_the_same(bundles, cache, listed):
     async def question(client):
         return (await client.list_tools()).tools
 
-    legacy = asyncio.run(ask(bundles["payments"], home, "legacy", question))
+    legacy = asyncio.run(ask(bundles["payments"], cache, "legacy", question))
     assert [tool.name for tool in legacy] == [tool.name for tool in listed("payments")]
 
 
-def test_a_withdrawn_approval_is_not_served(bundles, home, tmp_path):
+def test_a_withdrawn_approval_is_not_served(bundles, cache, tmp_path):
     """The comparison can fail, and the launcher serves the bundle's own data."""
     bundle = tmp_path / "bundle"
     write_tree(bundle, {path.relative_to(bundles["payments"]).as_posix(): path.read_bytes()
@@ -121,7 +121,7 @@ def test_a_withdrawn_approval_is_not_served(bundles, home, tmp_path):
         names = [tool.name for tool in (await client.list_tools()).tools]
         return names, await client.call_tool(refund["name"], {})
 
-    names, answer = asyncio.run(ask(bundle, home, "auto", question))
+    names, answer = asyncio.run(ask(bundle, cache, "auto", question))
     assert refund["name"] not in names
     assert answer.is_error
     assert json.loads(answer.content[0].text)["error"]["code"] == "operation_not_approved"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -210,7 +211,7 @@ def executor(contract, upstream):
 
 @pytest.fixture
 def bundle_folder(tmp_path, contract):
-    """A bundle's server part, assembled as the compiler does: air.json, launcher, sources, lock."""
+    """A bundle's server part, assembled as the compiler does: air.json, launcher, sources, lock, digests."""
     folder = tmp_path / "bundle"
     lib = folder / "mcp" / "lib"
     lib.mkdir(parents=True)
@@ -221,4 +222,10 @@ def bundle_folder(tmp_path, contract):
     shutil.copy(hookcore.__file__, lib / "hookcore.py")
     shutil.copy(runtime / "launcher.py", folder / "mcp" / "server.py")
     shutil.copy(runtime / "requirements.lock", folder / "mcp" / "requirements.lock")
+    files = {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    (folder / "bundle.json").write_text(json.dumps({"files": files}), encoding="utf-8")
     return folder

@@ -20,32 +20,32 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 
 @pytest.fixture(scope="module")
-def prepared_home(tmp_path_factory):
-    return tmp_path_factory.mktemp("prepared") / "home"
+def prepared_cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("prepared") / "cache"
 
 
 @pytest.fixture
-def home(prepared_home, bundle_folder):
-    """A home in which the server's packages are installed, by ``prepare`` itself."""
-    if not (prepared_home / ".cache" / "anvil").is_dir():
-        prepared_home.mkdir(exist_ok=True)
+def cache(prepared_cache, bundle_folder):
+    """A folder in which the server's packages are installed, by ``prepare`` itself."""
+    if not list(prepared_cache.glob("*/.anvil-complete")):
+        prepared_cache.mkdir(exist_ok=True)
         wheelhouse = os.environ.get("ANVIL_TEST_WHEELHOUSE")
         extra = ["--wheelhouse", wheelhouse] if wheelhouse else []
-        made = launch(bundle_folder, prepared_home, "prepare", *extra)
+        made = launch(bundle_folder, prepared_cache, "prepare", *extra)
         assert made.stdout == ""
         if made.returncode != 0 and not os.environ.get("CI"):
             pytest.skip("needs a package index, or ANVIL_TEST_WHEELHOUSE=FOLDER")
         assert made.returncode == 0, made.stderr
-    return prepared_home
+    return prepared_cache
 
 
 def launch(
-    bundle: Path, home: Path, *arguments: str, python=("-I", "-S"), cwd: Path | None = None, **environ: str
+    bundle: Path, cache: Path, *arguments: str, python=("-I", "-S"), cwd: Path | None = None, **environ: str
 ):
     return subprocess.run(
-        [sys.executable, *python, str(bundle / "mcp" / "server.py"), *arguments],
-        env={"HOME": str(home), **environ},
-        cwd=cwd or home,
+        [sys.executable, *python, str(bundle / "mcp" / "server.py"), "--cache", str(cache), *arguments],
+        env=environ,
+        cwd=cwd or cache,
         capture_output=True,
         text=True,
         timeout=300,
@@ -54,13 +54,13 @@ def launch(
     )
 
 
-def ask(bundle: Path, home: Path, era: str, question, **environ: str):
+def ask(bundle: Path, cache: Path, era: str, question, **environ: str):
     async def run():
         parameters = StdioServerParameters(
             command=sys.executable,
-            args=["-I", "-S", str(bundle / "mcp" / "server.py")],
-            env={"HOME": str(home), **environ},
-            cwd=home,
+            args=["-I", "-S", str(bundle / "mcp" / "server.py"), "--cache", str(cache)],
+            env=environ,
+            cwd=cache,
         )
         async with Client(stdio_client(parameters), mode=era) as client:
             return await question(client)
@@ -73,7 +73,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-def test_it_serves_and_writes_nothing_into_its_bundle(bundle_folder, home, era, httpserver, full):
+def test_it_serves_and_writes_nothing_into_its_bundle(bundle_folder, cache, era, httpserver, full):
     httpserver.expect_request("/api/v1/charges/ch_1/refunds", method="POST").respond_with_json({"id": "re_7"})
     before = files_of(bundle_folder)
 
@@ -83,7 +83,7 @@ def test_it_serves_and_writes_nothing_into_its_bundle(bundle_folder, home, era, 
         sent = await client.call_tool("refund_create", full)
         return [tool.name for tool in tools], refused, sent
 
-    names, refused, sent = ask(bundle_folder, home, era, question, ANVIL_BASE_URL=httpserver.url_for(""))
+    names, refused, sent = ask(bundle_folder, cache, era, question, ANVIL_BASE_URL=httpserver.url_for(""))
     assert names == ["charge_get", "payout_create", "preview", "refund_create"]
     assert json.loads(refused.content[0].text)["error"]["code"] == "confirmation_required"
     assert sent.structured_content == {"data": {"id": "re_7"}}
@@ -91,15 +91,15 @@ def test_it_serves_and_writes_nothing_into_its_bundle(bundle_folder, home, era, 
     assert files_of(bundle_folder) == before
 
 
-def test_doctor(bundle_folder, home):
-    made = launch(bundle_folder, home, "doctor")
+def test_doctor(bundle_folder, cache):
+    made = launch(bundle_folder, cache, "doctor")
     assert made.returncode == 0, made.stdout
     assert "ok       contract: shop, 3 of 4 operations approved" in made.stdout
 
 
-def test_a_contract_that_is_cut_short_ends_the_server_with_words(bundle_folder, home):
+def test_a_contract_that_is_cut_short_ends_the_server_with_words(bundle_folder, cache):
     (bundle_folder / "air.json").write_text("{", encoding="utf-8")
-    made = launch(bundle_folder, home)
+    made = launch(bundle_folder, cache)
     assert (made.returncode, made.stdout) == (1, "")
     assert str(bundle_folder / "air.json") in made.stderr
     assert "Traceback" not in made.stderr
@@ -117,19 +117,19 @@ def plant_bytecode(source: Path, marker: Path) -> None:
     target.write_bytes(header + marshal.dumps(code))
 
 
-def test_planted_bytecode_never_runs(bundle_folder, home, tmp_path):
+def test_planted_bytecode_never_runs(bundle_folder, cache, tmp_path):
     lib, marker = bundle_folder / "mcp" / "lib", tmp_path / "planted-code-ran"
     plant_bytecode(lib / "anvil_runtime" / "__init__.py", marker)
     plain = f"import sys; sys.path.insert(0, {str(lib)!r}); import anvil_runtime"
     subprocess.run([sys.executable, "-I", "-S", "-c", plain], check=True, capture_output=True)
     assert marker.exists(), "the control: without the launcher's care it does run"
     marker.unlink()
-    assert launch(bundle_folder, home, "doctor").returncode == 0
+    assert launch(bundle_folder, cache, "doctor").returncode == 0
     assert not marker.exists()
 
 
 @pytest.mark.parametrize("python", [("-I", "-S"), ()])
-def test_nothing_is_imported_from_the_working_folder(bundle_folder, home, tmp_path, python):
+def test_nothing_is_imported_from_the_working_folder(bundle_folder, cache, tmp_path, python):
     project = tmp_path / "project"
     project.mkdir()
     for name in (
@@ -144,5 +144,27 @@ def test_nothing_is_imported_from_the_working_folder(bundle_folder, home, tmp_pa
             f"raise SystemExit('{name} of the project was run')", encoding="utf-8"
         )
     environ = {"PYTHONPATH": str(project)} if python else {}
-    made = launch(bundle_folder, home, "doctor", python=python, cwd=project, **environ)
+    made = launch(bundle_folder, cache, "doctor", python=python, cwd=project, **environ)
     assert made.returncode == 0, made.stdout + made.stderr
+
+
+@pytest.mark.parametrize("home", [".", "..", "../project", "{project}"])
+def test_packages_planted_in_a_home_that_a_project_names_never_run(bundle_folder, cache, tmp_path, home):
+    project, marker = tmp_path / "project", tmp_path / "planted-code-ran"
+    (installed,) = (path.parent for path in cache.glob("*/.anvil-complete"))
+    planted = tmp_path / "planted"
+    for folder in (planted, project / ".cache" / "anvil", tmp_path / ".cache" / "anvil"):
+        package = folder / installed.name / "pydantic"
+        package.mkdir(parents=True)
+        (package.parent / ".anvil-complete").touch()
+        (package / "__init__.py").write_text(f"open({str(marker)!r}, 'w').close()", encoding="utf-8")
+    launch(bundle_folder, planted, "doctor")
+    assert marker.exists(), "the control: from a cache it does run"
+    marker.unlink()
+    command = [sys.executable, "-I", "-S", str(bundle_folder / "mcp" / "server.py"), "doctor"]
+    environ = {"HOME": home.format(project=project)}
+    made = subprocess.run(command, env=environ, cwd=project, capture_output=True, text=True, check=False)
+    assert "cache:" in made.stdout
+    assert str(tmp_path / ".cache") not in made.stdout
+    assert str(project) not in made.stdout
+    assert not marker.exists()

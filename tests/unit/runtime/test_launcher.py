@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import os
+import pwd
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,11 +24,11 @@ SOURCE = Path(launcher.__file__).read_text(encoding="utf-8")
 
 @pytest.fixture
 def home(tmp_path, monkeypatch, bundle_folder):
-    """A home of one's own, a project to work in, and the launcher of ``bundle_folder``."""
+    """A home that the system knows, a project to work in, and the launcher of ``bundle_folder``."""
     folder = tmp_path / "home"
     for name in ("home", "project"):
         (tmp_path / name).mkdir()
-    monkeypatch.setenv("HOME", str(folder))
+    known_home(monkeypatch, folder)
     monkeypatch.chdir(tmp_path / "project")
     for name, value in {
         "BUNDLE": bundle_folder,
@@ -32,7 +37,14 @@ def home(tmp_path, monkeypatch, bundle_folder):
         "LOCK": bundle_folder / "mcp" / "requirements.lock",
     }.items():
         monkeypatch.setattr(launcher, name, value)
+    monkeypatch.setattr(launcher.Options, "cache", None)
     return folder
+
+
+def known_home(monkeypatch, folder: Path) -> None:
+    """What the system says of this user."""
+    entry = SimpleNamespace(pw_dir=str(folder))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: entry)
 
 
 @pytest.fixture
@@ -165,26 +177,33 @@ class TestFindPip:
 
 @pytest.mark.usefixtures("home")
 class TestWhoseCode:
-    def test_a_home_inside_the_project_is_not_believed(self, monkeypatch, tmp_path):
-        monkeypatch.setenv("HOME", str(tmp_path / "project" / "home"))
-        with pytest.raises(StopError, match="inside the working folder"):
-            launcher.cache_folder()
-
-    def test_nor_one_that_a_link_leads_into_it(self, monkeypatch, tmp_path):
-        (tmp_path / "project" / "home").mkdir()
-        (tmp_path / "link").symlink_to(tmp_path / "project" / "home")
-        monkeypatch.setenv("HOME", str(tmp_path / "link"))
-        with pytest.raises(StopError, match="inside the working folder"):
-            launcher.cache_folder()
+    @pytest.mark.parametrize("said", [".", "..", "", "../evil", "{here}", "{here}/home", "/nowhere"])
+    def test_home_is_not_believed_where_the_system_knows_better(self, home, monkeypatch, tmp_path, said):
+        monkeypatch.setenv("HOME", said.format(here=tmp_path / "project"))
+        assert launcher.cache_folder() == home / ".cache" / "anvil"
 
     def test_working_at_home_is_fine(self, home, monkeypatch):
         monkeypatch.chdir(home)
         assert launcher.cache_folder() == home / ".cache" / "anvil"
 
     def test_a_home_inside_the_bundle(self, monkeypatch, bundle_folder):
-        monkeypatch.setenv("HOME", str(bundle_folder / "home"))
+        (bundle_folder / "home").mkdir()
+        known_home(monkeypatch, bundle_folder / "home")
         with pytest.raises(StopError, match="inside the bundle"):
             launcher.cache_folder()
+
+    @pytest.mark.parametrize("relative", [False, True])
+    def test_a_cache_of_ones_own(self, capfd, fake_pip, tmp_path, relative):
+        fake_pip(PUT)
+        chosen = "../own" if relative else str(tmp_path / "own")
+        assert launcher.run(["--cache", chosen, "doctor"]) == 1
+        assert f"ok       cache: {tmp_path / 'own'} (as --cache says)" in capfd.readouterr().out
+        assert launcher.ready().parent == tmp_path / "own"
+        assert f"--cache {tmp_path / 'own'} prepare" in launcher.by_hand()
+
+    def test_a_cache_inside_the_bundle(self, capsys, bundle_folder):
+        assert launcher.run(["--cache", str(bundle_folder / "x"), "serve"]) == 1
+        assert "inside the bundle" in capsys.readouterr().err
 
     @pytest.mark.parametrize("mode", [0o777, 0o720])
     def test_a_cache_that_others_can_write_to(self, fake_pip, mode):
@@ -195,6 +214,96 @@ class TestWhoseCode:
         with pytest.raises(StopError, match="another user"):
             launcher.activate(folder)
         assert sys.path == before
+
+
+@pytest.mark.usefixtures("home")
+class TestNoHomeInTheSystem:
+    """Only then HOME counts, and only where no project could have set it."""
+
+    @pytest.fixture(params=["no entry", "no folder"])
+    def home(self, request, home, monkeypatch, tmp_path):
+        def none(_uid):
+            raise KeyError
+
+        known_home(monkeypatch, tmp_path / "nonexistent")
+        if request.param == "no entry":
+            monkeypatch.setattr(pwd, "getpwuid", none)
+        monkeypatch.setenv("HOME", str(home))
+        return home
+
+    def test_home_is_taken(self, home):
+        assert launcher.cache_folder() == home / ".cache" / "anvil"
+
+    @pytest.mark.parametrize(
+        ("said", "why"),
+        [
+            ("", "not an absolute path"),
+            (".", "not an absolute path"),
+            ("../home", "not an absolute path"),
+            ("{top}/nowhere", "not a folder"),
+            ("{top}/project", "the working folder, inside it or above it"),
+            ("{top}/project/home", "inside it"),
+            ("{top}/link", "inside it"),
+            ("{top}/project/..", "above it"),
+            ("{top}", "above it"),
+            ("/", "above it"),
+        ],
+    )
+    def test_or_refused_with_what_to_do(self, monkeypatch, tmp_path, said, why):
+        (tmp_path / "project" / "home").mkdir()
+        (tmp_path / "link").symlink_to(tmp_path / "project" / "home")
+        monkeypatch.setenv("HOME", said.format(top=tmp_path))
+        with pytest.raises(StopError, match=why) as caught:
+            launcher.cache_folder()
+        assert "--cache DIR before the subcommand" in str(caught.value)
+        assert "or start it from another folder." in str(caught.value)
+
+    def test_another_users(self, home, monkeypatch):
+        monkeypatch.setattr(os, "getuid", lambda: home.stat().st_uid + 1)
+        with pytest.raises(StopError, match="which is another user's"):
+            launcher.cache_folder()
+
+
+@pytest.mark.usefixtures("home")
+class TestDamaged:
+    def test_an_empty_folder_is_said_and_made_anew(self, fake_pip, capfd):
+        fake_pip(PUT)
+        folder = launcher.environment(launcher.read_lock())
+        (folder / "left").mkdir(parents=True)
+        assert launcher.run(["doctor"]) == 1
+        assert f"{folder} is not a complete installation" in capfd.readouterr().out
+        assert launcher.ready() == folder
+        assert "making it anew" in capfd.readouterr().err
+        assert sorted(entry.name for entry in folder.iterdir()) == [launcher.COMPLETE, "made.txt"]
+        assert [entry.name for entry in folder.parent.iterdir()] == [folder.name]
+
+    @pytest.mark.parametrize("command", ["serve", "prepare", "doctor"])
+    def test_a_package_that_was_removed(self, fake_pip, capfd, monkeypatch, command):
+        fake_pip(PUT)
+        folder = launcher.ready()
+        monkeypatch.setattr(launcher, "activate", lambda _: None)
+        monkeypatch.setitem(sys.modules, "anvil_runtime.server", None)
+        monkeypatch.setitem(sys.modules, "anvil_runtime.bundle", None)
+        assert launcher.run([command]) == 1
+        said = capfd.readouterr()
+        assert f"the packages in {folder} are damaged. Remove that folder" in said.out + said.err
+
+    @pytest.mark.parametrize("complete", [False, True])
+    def test_what_a_killed_one_left_is_removed_after_an_hour(self, home, fake_pip, monkeypatch, complete):
+        fake_pip(PUT)
+        monkeypatch.setattr(launcher, "activate", lambda _: None)
+        cache = home / ".cache" / "anvil"
+        if complete:
+            launcher.ready()
+        for name, age in {"old": 4000, "new": 3000}.items():
+            (cache / f"0123456789ab.{name}_0123"[:21]).mkdir(parents=True)
+            os.utime(cache / f"0123456789ab.{name}_0123", (time.time() - age,) * 2)
+        for other in ("0123456789ab.pyc-0123456789ab", "notes"):
+            (cache / other).mkdir()
+            os.utime(cache / other, (0, 0))
+        assert launcher.run(["prepare"]) == 0
+        kept = {"0123456789ab.new_0123", "0123456789ab.pyc-0123456789ab", "notes"}
+        assert {entry.name for entry in cache.iterdir()} == {launcher.ready().name, *kept}
 
 
 def test_a_home_that_cannot_be_written_to(home, fake_pip, monkeypatch):
@@ -227,7 +336,17 @@ def test_bytecode_belongs_to_the_sources_it_was_made_from(home):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["start"], ["serve", "x"], ["prepare", "--wheelhouse"], ["prepare", "x"], ["doctor", "-v"]]
+    "arguments",
+    [
+        ["start"],
+        ["serve", "x"],
+        ["prepare", "--wheelhouse"],
+        ["prepare", "x"],
+        ["doctor", "-v"],
+        ["--cache"],
+        ["--cache", ""],
+        ["serve", "--cache", "/tmp"],
+    ],
 )
 def test_usage(home, capsys, arguments):
     assert launcher.run(arguments) == 2
@@ -244,6 +363,7 @@ def test_doctor_names_what_is_missing(home, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0].split() for line in lines] == [
         ["ok", "Python"],
+        ["ok", "bundle"],
         ["ok", "requirements"],
         ["ok", "cache"],
         ["missing", "packages"],
@@ -252,3 +372,36 @@ def test_doctor_names_what_is_missing(home, capsys):
     launcher.LOCK.unlink()
     assert launcher.run(["doctor"]) == 1
     assert "Reinstall the bundle" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("home")
+class TestDoctorReadsTheBundle:
+    def said(self, capsys) -> str:
+        assert launcher.run(["doctor"]) == 1
+        return capsys.readouterr().out.splitlines()[1]
+
+    def test_as_compiled(self, capsys):
+        assert "ok       bundle:" in self.said(capsys)
+
+    @pytest.mark.parametrize("change", ["changed", "missing"])
+    def test_a_changed_file_is_named(self, capsys, bundle_folder, change):
+        file = bundle_folder / "mcp" / "lib" / "anvil_runtime" / "gates.py"
+        if change == "missing":
+            file.unlink()
+        else:
+            file.write_bytes(file.read_bytes() + b"\n")
+        assert self.said(capsys) == (
+            "missing  bundle: changed or missing: mcp/lib/anvil_runtime/gates.py. Reinstall the bundle."
+        )
+
+    @pytest.mark.parametrize("text", [None, "{", "[]", "{}", '{"files": []}', '{"files": {"a": 5}}'])
+    def test_facts_that_cannot_be_read(self, capsys, bundle_folder, text):
+        facts = bundle_folder / "bundle.json"
+        facts.unlink() if text is None else facts.write_text(text, encoding="utf-8")
+        assert "missing  bundle:" in self.said(capsys)
+
+    def test_many(self, capsys, bundle_folder):
+        facts = bundle_folder / "bundle.json"
+        wanted = json.loads(facts.read_text())["files"]
+        facts.write_text(json.dumps({"files": dict.fromkeys(wanted, hashlib.sha256(b"other").hexdigest())}))
+        assert f"and {len(wanted) - 5} more" in self.said(capsys)

@@ -6,20 +6,23 @@
 
 Standard library only, and readable to Python 3.9, so that an old one gets a clear message. What the
 server needs besides the sources in ``mcp/lib`` is exactly what ``mcp/requirements.lock`` names, by
-hash, installed once per machine below ``~/.cache/anvil``. Nothing is written below the bundle's own
-folder, and no bytecode in it is read: a planted ``__pycache__`` would run unseen by whoever reviewed
-the sources.
+hash, installed once per user below ``.cache/anvil`` in the user's home, or below the folder that
+``--cache DIR`` names, given before the subcommand. Nothing is written below the bundle's own folder,
+and no bytecode in it is read: a planted ``__pycache__`` would run unseen by whoever reviewed the sources.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 MCP = Path(os.path.abspath(__file__)).parent  # noqa: PTH100  # not resolve(): the path as the client names it
@@ -28,6 +31,9 @@ LIB = MCP / "lib"
 LOCK = MCP / "requirements.lock"
 NEEDS = (3, 10)
 FOREIGN = ("site-packages", "dist-packages")
+COMPLETE = ".anvil-complete"
+"""The file that an installation writes last."""
+OLD_SECONDS = 3600
 
 
 class StopError(Exception):
@@ -39,8 +45,15 @@ def say(text: str) -> None:
     print(f"anvil: {text}", file=sys.stderr, flush=True)
 
 
+class Options:
+    """What the command line said before the subcommand. ``cache``: where packages are installed instead."""
+
+    cache: Path | None = None
+
+
 def this_command() -> str:
-    return f"{sys.executable} {MCP / 'server.py'}"
+    chosen = f" --cache {Options.cache}" if Options.cache else ""
+    return f"{sys.executable} {MCP / 'server.py'}{chosen}"
 
 
 def by_hand() -> str:
@@ -63,17 +76,21 @@ def read_lock() -> bytes:
 
 
 def cache_folder() -> Path:
-    """``~/.cache/anvil``. A project's settings can set HOME: one inside the project is not believed."""
-    home = Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111  # Path.home() raises without one
-    folder, here = home / ".cache" / "anvil", Path.cwd()
-    if inside(folder, BUNDLE.resolve()):
-        raise StopError(f"HOME is {home}, inside the bundle: nothing is ever installed there. Mend HOME.")
-    project = here.parent != here  # the root of the file system is nobody's project
-    if project and inside(home, here) and home not in (here, home_of_user()):
-        raise StopError(
-            f"HOME is {home}, inside the working folder: code from there is never run. Mend HOME."
-        )
+    """Where the packages are: below the home that the system has for this user.
+
+    Code is run from there, and a repository's settings can set HOME for the server, so HOME is asked only
+    where the system knows no home.
+    """
+    if Options.cache is not None:
+        folder = Options.cache
+    else:
+        folder = (home_of_user() or home_of_environment()) / ".cache" / "anvil"
+    if inside(Path(os.path.realpath(folder)), BUNDLE.resolve()):
+        raise StopError(f"{folder} is inside the bundle: nothing is ever installed there. {OTHER_FOLDER}")
     return folder
+
+
+OTHER_FOLDER = "Name another folder with --cache DIR before the subcommand"
 
 
 def inside(path: Path, folder: Path) -> bool:
@@ -85,9 +102,31 @@ def home_of_user() -> Path | None:
     try:
         import pwd  # noqa: PLC0415  # not on every system
 
-        return Path(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
+        home = Path(os.path.realpath(pwd.getpwuid(os.getuid()).pw_dir))
     except (ImportError, KeyError):
         return None
+    return home if home.is_dir() else None
+
+
+def home_of_environment() -> Path:
+    """HOME, where nobody else could have set it: not from a project, and the user's own."""
+    name = "USERPROFILE" if os.name == "nt" else "HOME"
+    said = os.environ.get(name, "")
+    home, here = Path(os.path.realpath(said)), Path(os.path.realpath(Path.cwd()))
+    if not os.path.isabs(said):  # noqa: PTH117  # "" is no path of pathlib's
+        wrong = "not an absolute path"
+    elif not home.is_dir():
+        wrong = "not a folder"
+    elif any(home.samefile(one) for one in (here, *here.parents)) or inside(home, here):
+        wrong = "the working folder, inside it or above it, so that a project could have put code there"
+    elif hasattr(os, "getuid") and home.stat().st_uid != os.getuid():
+        wrong = "another user's"
+    else:
+        return home
+    raise StopError(
+        f"{name} is {said!r}, which is {wrong}, and the system knows no other home for this user. "
+        f"{OTHER_FOLDER}, set {name} to your home, or start it from another folder."
+    )
 
 
 def environment(lock: bytes) -> Path:
@@ -133,11 +172,20 @@ def bundled_wheels() -> list[Path]:
     return [Path(ensurepip.__file__).parent / "_bundled", *([Path(moved)] if moved else [])]
 
 
+def is_complete(packages: Path) -> bool:
+    """Whether an installation came to its end there; a folder alone says nothing."""
+    return (packages / COMPLETE).is_file()
+
+
 def install(final: Path, wheelhouse: Path | None) -> None:
     """Install the locked packages beside ``final`` and rename: whoever comes second finds it done."""
     pip = find_pip(wheelhouse)
-    final.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder = tempfile.mkdtemp(prefix=f"{final.name}.", dir=final.parent)
+    try:
+        final.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = tempfile.mkdtemp(prefix=f"{final.name}.", dir=final.parent)
+    except OSError as error:
+        raise StopError(f"{final.parent}: {error.strerror}. {OTHER_FOLDER}.") from None
+    clear_leftovers(final.parent)
     command = [*pip, "--isolated", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
     command += ["--no-deps", "--require-hashes", "--only-binary", ":all:", "--no-compile", "--no-cache-dir"]
     command += ["--no-index", "--find-links", str(wheelhouse.resolve())] if wheelhouse else []
@@ -150,17 +198,38 @@ def install(final: Path, wheelhouse: Path | None) -> None:
                 f"pip could not install the packages that {LOCK} names: its own words are above. "
                 f"It needs a network, or a wheelhouse. {by_hand()}"
             )
+        Path(folder, COMPLETE).touch()
         put_in_place(folder, final)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def put_in_place(folder: str, final: Path) -> None:
+    """In one step, so that a half-installed folder never has the name. A damaged one makes room."""
+    if renamed(folder, final) or is_complete(final):  # another process was first: its folder holds the same
+        return
+    aside = tempfile.mkdtemp(prefix=f"{final.name}.", dir=final.parent)
+    renamed(final, aside)
+    shutil.rmtree(aside, ignore_errors=True)
+    if not (renamed(folder, final) or is_complete(final)):
+        raise StopError(f"{final} could not be put in place. Remove it and start again.")
+
+
+def renamed(old: str | Path, new: str | Path) -> bool:
     try:
-        os.rename(folder, final)  # noqa: PTH104  # one step: a half-installed folder never has the name
-    except OSError as error:
-        if not final.is_dir():  # else another process was first, and its folder holds the same
-            raise StopError(f"{final} could not be put in place: {error.strerror}.") from None
+        os.rename(old, new)  # noqa: PTH104
+    except OSError:
+        return False
+    return True
+
+
+def clear_leftovers(cache: Path) -> None:
+    """Remove what an installation that was killed left behind; a young one may still be at work."""
+    young = time.time() - OLD_SECONDS
+    for folder in cache.iterdir():
+        with contextlib.suppress(OSError):
+            if re.fullmatch(r"[0-9a-f]{12}\.[a-z0-9_]{8}", folder.name) and folder.stat().st_mtime < young:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def sources_digest() -> str:
@@ -189,16 +258,25 @@ def ready(wheelhouse: Path | None = None) -> Path:
     """The installed packages, installed now if they are not there."""
     check_python()
     packages = environment(read_lock())
-    if not packages.is_dir():
+    if not is_complete(packages):
+        if packages.is_dir():
+            say(f"{packages} is not a complete installation: making it anew")
         install(packages, wheelhouse)
     return packages
 
 
 def serve() -> int:
-    activate(ready())
-    from anvil_runtime.server import main  # noqa: PLC0415
-
+    packages = ready()
+    activate(packages)
+    try:
+        from anvil_runtime.server import main  # noqa: PLC0415
+    except ImportError as error:
+        raise damaged(packages, error) from None
     return main(BUNDLE)
+
+
+def damaged(packages: Path, error: ImportError) -> StopError:
+    return StopError(f"{error}: the packages in {packages} are damaged. Remove that folder and start again.")
 
 
 def prepare(wheelhouse: Path | None) -> int:
@@ -206,10 +284,14 @@ def prepare(wheelhouse: Path | None) -> int:
     if wheelhouse is not None and not wheelhouse.is_dir():
         raise StopError(f"{wheelhouse} is not a folder.")
     packages = ready(wheelhouse)
+    clear_leftovers(packages.parent)
     activate(packages)
-    from anvil_runtime.server import warm  # noqa: PLC0415
+    try:
+        from anvil_runtime.server import warm  # noqa: PLC0415
 
-    warm()
+        warm()
+    except ImportError as error:
+        raise damaged(packages, error) from None
     say(f"ready: {packages}")
     return 0
 
@@ -218,8 +300,9 @@ def doctor() -> int:
     """One line for each thing the server needs; exit code 1 when one is missing."""
     checks = {
         "Python": check_python,
+        "bundle": bundle_state,
         "requirements": lambda: f"{LOCK} ({len(read_lock())} bytes)",
-        "cache": lambda: str(cache_folder()),
+        "cache": lambda: f"{cache_folder()} ({'as --cache says' if Options.cache else 'or --cache DIR'})",
         "packages": packages_state,
         "contract": contract_state,
     }
@@ -236,22 +319,47 @@ def reported(name: str, check) -> bool:  # type: ignore[no-untyped-def]  # noqa:
     return True
 
 
+def bundle_state() -> str:
+    """Compare the files with what the compiler wrote: a change since then was reviewed by nobody."""
+    facts = BUNDLE / "bundle.json"
+    try:
+        wanted = json.loads(facts.read_bytes())["files"]
+        changed = [name for name, digest in sorted(wanted.items()) if digest_of(BUNDLE / name) != digest]
+    except OSError as error:
+        raise StopError(f"{facts}: {error.strerror}. Reinstall the bundle.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise StopError(f"{facts} cannot be read. Reinstall the bundle.") from None
+    if changed:
+        more = f" and {len(changed) - 5} more" if len(changed) > 5 else ""
+        raise StopError(f"changed or missing: {', '.join(changed[:5])}{more}. Reinstall the bundle.")
+    return f"{len(wanted)} files, as the compiler wrote them"
+
+
+def digest_of(file: Path) -> str | None:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
 def packages_state() -> str:
     packages = environment(read_lock())
-    if packages.is_dir():
+    if is_complete(packages):
         return str(packages)
-    pip = " ".join(find_pip(None))
-    raise StopError(f"not installed yet. The first start does it with {pip}. {by_hand()}")
+    state = f"{packages} is not a complete installation" if packages.is_dir() else "not installed yet"
+    raise StopError(f"{state}. The next start makes it with {' '.join(find_pip(None))}. {by_hand()}")
 
 
 def contract_state() -> str:
     check_python()
     packages = environment(read_lock())
-    if not packages.is_dir():
+    if not is_complete(packages):
         raise StopError("not read, since the packages are not installed.")
     activate(packages)
-    from anvil_runtime.bundle import BundleError, load  # noqa: PLC0415
-
+    try:
+        from anvil_runtime.bundle import BundleError, load  # noqa: PLC0415
+    except ImportError as error:
+        raise damaged(packages, error) from None
     try:
         bundle = load(BUNDLE)
     except BundleError as error:
@@ -262,6 +370,8 @@ def contract_state() -> str:
 
 
 def run(arguments: list[str]) -> int:
+    if arguments[:1] == ["--cache"] and len(arguments) > 1 and arguments[1]:
+        Options.cache, arguments = Path(os.path.abspath(arguments[1])), arguments[2:]  # noqa: PTH100
     command, rest = (arguments[0], arguments[1:]) if arguments else ("serve", [])
     try:
         if command == "serve" and not rest:
@@ -273,7 +383,8 @@ def run(arguments: list[str]) -> int:
     except (StopError, OSError) as problem:
         say(str(problem))
         return 1
-    say(f"usage: {this_command()} [serve | prepare [--wheelhouse FOLDER] | doctor]")
+    usage = f"{sys.executable} {MCP / 'server.py'} [--cache DIR]"
+    say(f"usage: {usage} [serve | prepare [--wheelhouse FOLDER] | doctor]")
     return 2
 
 
