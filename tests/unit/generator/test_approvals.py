@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 
 import pytest
 import yaml
@@ -19,6 +20,7 @@ from anvil_generator.approvals import (
     write_approvals,
 )
 from anvil_generator.errors import Failed
+from anvil_generator.sources import FoundOperation
 
 OK = {"responses": {"200": {"description": "ok"}}}
 TWIN = {"in": "query", "schema": {"type": "string"}}
@@ -51,6 +53,10 @@ def schema_of(operation):
     return operation["requestBody"]["content"]["application/json"]["schema"]
 
 
+def answering(operation, media_type):
+    operation["responses"] = {"200": {"description": "ok", "content": {media_type: {}}}}
+
+
 def retyped(body, media_type):
     body["content"][media_type] = body["content"].pop("application/json")
 
@@ -67,8 +73,9 @@ def review(project, compiled):
             {path: {method: operation}}, manifest, components={"securitySchemes": schemes}, **top
         )
         made = compiled(folder, None, policy)
-        (one,) = made.air.operations
-        return fingerprint(one, made.air.service), said_mark(one, made.air.service, made.said(one.id))
+        (one,) = made.contracted
+        service = made.air.service
+        return fingerprint(one.operation, service), said_mark(one.found, service, one.said)
 
     return look
 
@@ -113,6 +120,9 @@ SEEN = {
     "human approval by policy": {"policy": "all"},
     "retries": {"manifest": entry("retries: safe")},
     "reversible alone": {"manifest": entry("reversible: true, loosen: {because: it is}")},
+    "the answer's media type, which is asked for": {
+        "change": lambda op: answering(op, "application/vnd.x+json")
+    },
     "the body's media type": {"change": lambda op: retyped(op["requestBody"], "application/vnd.x+json")},
 }
 
@@ -144,6 +154,41 @@ def test_a_value_that_nobody_is_asked_for_is_seen(review):
 
     assert bound("fast") == bound("fast") != bound("slow")
     assert bound("fast")[1] != bound("slow")[1]
+
+
+def another(value):
+    """Another value of the same form."""
+    match value:
+        case bool():
+            return not value
+        case str():
+            return value + "x"
+        case tuple():
+            return (*value, *value, "x")
+        case dict():
+            return {**value, "x": "x"}
+        case _:
+            return value.model_copy(update={"media_type": "x/y"})
+
+
+@pytest.mark.parametrize("field", [one.name for one in dataclasses.fields(FoundOperation)])
+def test_the_mark_of_what_is_said_sees_all_that_is_found(project, compiled, field):
+    """Inference and contract read nothing of the document but this, so that no guess can change unseen."""
+    made = compiled(project({"/things": {"post": BASE}}, components={"securitySchemes": SCHEMES}))
+    (one,) = made.contracted
+    found, service = one.found, made.air.service
+    value = found.source.model_copy(update={"operation_id": "x"}) if field == "source" else None
+    changed = dataclasses.replace(found, **{field: value or another(getattr(found, field))})
+    before, after = (said_mark(each, service, one.said) for each in (found, changed))
+    assert before != after
+
+
+def test_the_mark_of_what_is_said_is_of_no_place(project, compiled):
+    made = compiled(project({"/things": {"post": BASE}}))
+    (one,) = made.contracted
+    source = one.found.source.model_copy(update={"line": 7, "pointer": "/x"})
+    moved = dataclasses.replace(one.found, source=source)
+    assert said_mark(moved, made.air.service, one.said) == said_mark(one.found, made.air.service, one.said)
 
 
 UNSEEN = {

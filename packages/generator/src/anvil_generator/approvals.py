@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anvil_core.air import JsonSchema, Operation, Service
+    from anvil_generator.sources import FoundOperation
 
 FILE_NAME = "approvals.yaml"
 FINGERPRINT_VERSION = 1
@@ -81,7 +82,14 @@ def fingerprint(operation: Operation, service: Service) -> str:
     """Version and SHA-256 of all that a reviewer agrees to. Changing this list means a new version."""
     return _mark(
         {
-            **_document_part(operation, service),
+            **_where(operation.auth, service),
+            "method": operation.source.method,
+            "path": operation.source.path,
+            "input": without_prose(operation.input.json_schema),
+            "parameters": [one.model_dump(exclude={"json_schema"}) for one in operation.input.parameters],
+            "constants": [one.model_dump() for one in operation.input.constants],
+            "media_type": operation.input.body.media_type if operation.input.body else None,
+            "accept": operation.output.media_type,
             "effect": operation.effect.kind,
             "risk": operation.effect.risk,
             "reversible": operation.effect.reversible,
@@ -92,26 +100,23 @@ def fingerprint(operation: Operation, service: Service) -> str:
     )
 
 
-def said_mark(operation: Operation, service: Service, manifest: Mapping[str, Any]) -> str:
+def said_mark(found: FoundOperation, service: Service, manifest: Mapping[str, Any]) -> str:
     """Version and SHA-256 of what the document and the manifest say, without Anvil's own guesses.
 
-    ``manifest`` is ``Contracted.said``: the whole entry, reason and key form included.
+    All that was found is in it, prose too, since a guess may rest on any of it. ``manifest`` is
+    ``Contracted.said``: the whole entry, reason and key form included.
     """
-    return _mark({**_document_part(operation, service), "manifest": manifest})
+    words = {**_where(found.auth, service), "found": found.plain(), "manifest": manifest}
+    return _mark(words)
 
 
-def _document_part(operation: Operation, service: Service) -> dict[str, Any]:
+def _where(auth: tuple[tuple[str, ...], ...], service: Service) -> dict[str, Any]:
+    """Where a request goes, and as whom."""
     schemes = {scheme.id: scheme.model_dump() for scheme in service.auth}
     return {
-        "method": operation.source.method,
-        "path": operation.source.path,
         "origin": str(service.origin),
         "base_path": service.base_path,
-        "auth": [[schemes.get(name, name) for name in together] for together in operation.auth],
-        "input": without_prose(operation.input.json_schema),
-        "parameters": [one.model_dump(exclude={"json_schema"}) for one in operation.input.parameters],
-        "constants": [one.model_dump() for one in operation.input.constants],
-        "media_type": operation.input.body.media_type if operation.input.body else None,
+        "auth": [[schemes.get(name, name) for name in together] for together in auth],
     }
 
 

@@ -12,7 +12,7 @@ from anvil_core import catalog, names
 from anvil_core.air import Air, Service
 from anvil_core.problems import Position, Problem
 from anvil_generator import harnesses
-from anvil_generator.approvals import with_states
+from anvil_generator.approvals import said_mark, with_states
 from anvil_generator.contract import contract
 from anvil_generator.errors import Failed, failure
 from anvil_generator.sources import origin, read
@@ -41,9 +41,10 @@ class Compiled:
     revision: int
     revision_recorded: bool
 
-    def said(self, operation_id: str) -> dict[str, Any]:
-        """What the manifest says of one operation."""
-        return next(one.said for one in self.contracted if one.operation.id == operation_id)
+    def said_mark(self, operation_id: str) -> str:
+        """The mark of what document and manifest say of one operation."""
+        one = next(one for one in self.contracted if one.operation.id == operation_id)
+        return said_mark(one.found, self.air.service, one.said)
 
     @property
     def total(self) -> int:

@@ -50,10 +50,12 @@ class Draft:
 class Contracted:
     """One operation with its contract, what was loosened in it, and what is wrong with its manifest entry.
 
+    ``found`` is all that the document says of it.
     ``said`` is all that the manifest says of it, as far as a reviewer of the operation agrees to it.
     """
 
     operation: Operation
+    found: FoundOperation
     loosened: tuple[str, ...]
     because: str | None
     problems: tuple[Problem, ...]
@@ -96,7 +98,7 @@ def contract(
     operation = _operation(found, name, service_id, said, draft, inferred)
     because = said.loosen.because if said.loosen else None
     words = {**said.model_dump(exclude={"loosen", "name", "state"}), "human_approval": policy}
-    return Contracted(operation, tuple(draft.loosened), because, problems, words)
+    return Contracted(operation, found, tuple(draft.loosened), because, problems, words)
 
 
 def _lay_effect(draft: Draft, said: ManifestOperation) -> None:

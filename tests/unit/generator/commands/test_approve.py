@@ -111,6 +111,41 @@ def test_unchanged_does_not_take_what_the_document_or_the_manifest_changed(
     assert state(compiled, folder, "add_pet") == "review_required"
 
 
+KEY = {"name": "Idempotency-Key", "in": "header", "required": True, "schema": {"type": "string"}}
+PAY = {"operationId": "settle", "summary": "Settle it", "parameters": [KEY], **OK}
+WIPE = {"operationId": "touch", "summary": "Wipe the account and transfer its balance", **OK}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (WIPE, {**WIPE, "summary": "Touch"}),
+        (PAY, {**PAY, "parameters": []}),
+        (PAY, {**PAY, "parameters": [{**KEY, "required": False}]}),
+        (PAY, {**PAY, "parameters": [{**KEY, "schema": {"type": "string", "maxLength": 9}}]}),
+    ],
+)
+def test_unchanged_does_not_take_what_the_document_says_otherwise_now(
+    project, approve, compiled, before, after
+):
+    """Whatever inference reads is the document's word, and not Anvil's own rules."""
+    folder = project({"/accounts": {"post": before}})
+    approve(folder, before["operationId"])
+    project({"/accounts": {"post": after}})
+    assert state(compiled, folder, before["operationId"]) == "review_required"
+    assert approve(folder, "--unchanged") == []
+    assert state(compiled, folder, before["operationId"]) == "review_required"
+
+
+def test_unchanged_takes_one_that_moved_in_the_document(project, approve):
+    paths = {"/a": {"get": {"operationId": "a", **OK}}, "/b": {"post": {"operationId": "b", **OK}}}
+    folder = project(paths)
+    approve(folder, "b")
+    forge(folder, fingerprint="1:of-earlier-rules")
+    project(dict(reversed(paths.items())))
+    assert approve(folder, "--unchanged") == ["pets.b.b"]
+
+
 def test_unchanged_takes_no_blocked_and_no_new_one(project, approve):
     folder = project()
     approve(folder, "add_pet")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anvil_core import catalog
-from anvil_generator.approvals import Approval, Revision, fingerprint, said_mark, with_states, write_approvals
+from anvil_generator.approvals import Approval, Revision, fingerprint, with_states, write_approvals
 from anvil_generator.compiler import Compiled, compile_project
 from anvil_generator.errors import failure
 from anvil_generator.project import Project, open_project
@@ -75,8 +75,9 @@ def _only_rules_changed(operation: Operation, compiled: Compiled, project: Proje
     approval, service = project.approvals.operations.get(operation.id), compiled.air.service
     if approval is None or operation.state == "blocked":
         return False
-    said = said_mark(operation, service, compiled.said(operation.id))
-    return approval.said == said and approval.fingerprint != fingerprint(operation, service)
+    return approval.said == compiled.said_mark(operation.id) and approval.fingerprint != fingerprint(
+        operation, service
+    )
 
 
 def _method_and_path(operation: Operation) -> str:
@@ -113,7 +114,7 @@ def _write(
         mark = fingerprint(operation, service)
         if entries.get(operation.id) is None or entries[operation.id].fingerprint != mark:
             today = dt.datetime.now(tz=dt.UTC).date().isoformat()
-            said = said_mark(operation, service, compiled.said(operation.id))
+            said = compiled.said_mark(operation.id)
             entries[operation.id] = Approval(fingerprint=mark, said=said, by=by, date=today, note=note)
             new.append(operation)
     updated = compiled.air.model_copy(

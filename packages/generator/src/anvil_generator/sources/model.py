@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel
 
 if TYPE_CHECKING:
     from anvil_core.air import AuthScheme, Body, Constant, JsonSchema, Origin, Output, Parameter, SourceRef
@@ -57,6 +59,21 @@ class FoundOperation:
     statuses: tuple[str, ...]
     extensions: dict[str, Any]
     servers: tuple[Server, ...] = ()
+
+    def plain(self) -> dict[str, Any]:
+        """All of it as JSON values, but for the place in the document, which says nothing of the API."""
+        made: dict[str, Any] = _plain(self)
+        for part in ("line", "pointer"):
+            del made["source"][part]
+        return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 @dataclass(frozen=True, slots=True)
