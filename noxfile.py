@@ -78,6 +78,13 @@ def property(session: nox.Session) -> None:  # noqa: A001  # the session's name
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """Change what enforces the contract, line by line, and see a test fail: ``-- --short``, ``-- ID...``."""
+    install(session, "pytest", "pytest-httpserver", "hypothesis", "pytest-timeout")
+    session.run("python", "tests/mutants/mutate.py", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style, and the limits on the size of modules and templates."""
     session.install("-c", str(ROOT / "constraints.txt"), "ruff")

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from werkzeug import Response
@@ -168,6 +169,15 @@ def test_a_plan_for_elsewhere_does_not_leave():
             client.send(plan, Origin(scheme="https", host="api.shop.example", port=443))
         with pytest.raises(client.OriginChangedError):
             client.send(plan, Origin(scheme="http", host="127.0.0.1", port=port + 1))
+    assert got == []
+
+
+@pytest.mark.parametrize("before", ["http://localhost", "http://user@127.0.0.1", "http://u:p@127.0.0.1"])
+def test_nor_does_one_to_another_name_of_the_host_or_with_a_user(before):
+    with raw_server(OK) as (port, got):
+        plan, origin = plan_for(port)
+        with pytest.raises(client.OriginChangedError):
+            client.send(replace(plan, base=f"{before}:{port}"), origin)
     assert got == []
 
 

@@ -111,7 +111,7 @@ def test_a_uuid_key(operation):
         "mode": "required",
         "carrier": "header",
         "key": "Id",
-        "form": {"format": "uuid", "max_length": 36},
+        "form": {"format": "uuid", "max_length": 40},
     }
     uuid = operation(idempotency=form)
     good = "3F0E7C52-9b1d-4c53-8a44-5d1b6a0f2e11"
@@ -121,6 +121,8 @@ def test_a_uuid_key(operation):
         good.replace("-", ""),
         good.replace("3F", "3G"),
         good + "\n",
+        good + "-1",
+        "1-" + good,
         good.replace("1", "\u0661"),
     ):
         assert safety_gates(uuid, {**CONFIRM, "idempotency_key": bad}).code == "idempotency_key_malformed"

@@ -358,6 +358,15 @@ def test_a_full_stdout_denies(root):
 
 
 @pytest.mark.invariant("I4")
+def test_a_stdout_that_takes_a_part_denies(root):
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)  # so that it takes what there is room for
+    failed(run(root, make_event("x" * 200_000), stdout=writing), "not taken whole")
+    os.close(writing)
+    os.close(reading)
+
+
+@pytest.mark.invariant("I4")
 def test_a_stdout_that_nobody_reads_denies(root):
     reading, writing = os.pipe()
     os.close(reading)
@@ -443,10 +452,10 @@ def path(tmp_path):
     return folder
 
 
-def run_emitted(root, event, path):
+def run_emitted(root, event, path, **more):
     (matcher,) = hooks_file("payments")["hooks"]["PreToolUse"]
     (handler,) = matcher["hooks"]
-    environment = {"PATH": str(path), "CLAUDE_PLUGIN_ROOT": str(root)}
+    environment = {"PATH": str(path), "CLAUDE_PLUGIN_ROOT": str(root), **more}
     return run(root, event, ["/bin/sh", "-c", handler["command"]], env=environment)
 
 
@@ -506,6 +515,17 @@ def test_emitted_an_interpreter_that_adds_or_drops_text_denies(root, path, opera
     (path / "python3").write_text(f"#!/bin/sh\nPATH=/usr/bin:/bin\n{script}\n", encoding="utf-8")
     (path / "python3").chmod(0o755)
     failed(run_emitted(root, make_event(operation), path), "python3")
+
+
+@pytest.mark.invariant("I4")
+def test_emitted_no_module_of_the_environment_is_used(root, path, tmp_path):
+    """A repository's settings can set variables: one could else end each hook as if it had decided."""
+    stray = tmp_path / "stray" / "encodings"
+    stray.mkdir(parents=True)
+    (stray / "__init__.py").write_text("import posix\nposix._exit(10)\n", encoding="utf-8")
+    done = run_emitted(root, make_event("refund_payment"), path, PYTHONPATH=str(stray.parent))
+    assert (done.stderr, done.returncode) == (b"", 0)
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
 @pytest.mark.invariant("I4")
