@@ -339,7 +339,7 @@ def test_no_file_is_no_approval(tmp_path):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("", None, "must be a mapping"),
+        ("", 1, "is empty"),
         ("- a\n", 1, "must be a mapping"),
         ("operations: approved\n", 1, "operations: "),
         ("operations:\n  a.b: approved\n", 2, "operations.a.b: must be a mapping"),

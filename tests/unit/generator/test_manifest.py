@@ -10,16 +10,25 @@ from anvil_generator.manifest import Manifest, read_manifest
 HEAD = "document: api.json\n"
 # text of the file, line of the problem (None: the whole file), words in it
 BROKEN = {
-    "empty": ("", None, "must be a mapping"),
-    "only a comment": ("# nothing\n", None, "must be a mapping"),
+    "empty": ("", 1, "is empty"),
+    "only a comment": ("# nothing\n", 1, "is empty"),
     "a list": ("- document: api.json\n", 1, "must be a mapping"),
     "a text": ("document\n", 1, "must be a mapping"),
     "no document": ("anvil: 1\n", 1, "document: Field required"),
-    "an unknown key": (HEAD + "documents: x\n", 2, "documents: this key is not known"),
+    "an unknown key": (
+        HEAD + "documents: x\n",
+        2,
+        'documents: this key is not known; did you mean "document"? Known here: anvil, ',
+    ),
     "an unknown key inside": (
         HEAD + "operations:\n  a:\n    risk: low\n    rsik: low\n",
         5,
-        "operations.a.rsik: this key is not known",
+        'operations.a.rsik: this key is not known; did you mean "risk"? Known here: effect, ',
+    ),
+    "an unknown key deep inside": (
+        HEAD + "operations:\n  a:\n    idempotency:\n      mode: none\n      form: {size: 1}\n",
+        6,
+        "form.size: this key is not known. Known here: format, min_length, max_length",
     ),
     "another format": (HEAD + "anvil: 2\n", 2, "anvil: "),
     "a number for a text": (HEAD + "service: 7\n", 2, "service: "),
@@ -32,6 +41,11 @@ BROKEN = {
         HEAD + "operations:\n  a:\n    confirmation:\n      required: 'no'\n",
         5,
         "operations.a.confirmation.required: ",
+    ),
+    "nor without quotes": (
+        HEAD + "operations:\n  a:\n    reversible: yes\n",
+        4,
+        "operations.a.reversible: must be true or false",
     ),
     "0 is no boolean": (
         HEAD + "operations:\n  a:\n    reversible: 0\n",
@@ -69,12 +83,12 @@ BROKEN = {
     "two documents": (HEAD + "---\nservice: a\n", 2, "not valid YAML"),
     "an unknown anchor": (HEAD + "service: *a\n", 2, "not valid YAML"),
     "a python tag": ("document: !!python/object/apply:os.system ['true']\n", 1, "not valid YAML"),
-    "a tag without a value": ("document: !!bool maybe\n", None, "not valid YAML"),
-    "an empty number": ('document: !!int ""\n', None, "not valid YAML"),
-    "no time": ("document: !!timestamp x\n", None, "not valid YAML"),
-    "a set": ("document: !!set {a, b}\n", 1, "document: "),
-    "a value inside itself": ("document: &a [*a]\n", None, "nested too deep"),
-    "a mapping as a key": ("? {a: b}\n: c\n", 1, "not valid YAML"),
+    "a tag without a value": ("document: !!bool maybe\n", 1, "not valid YAML"),
+    "an empty number": ('document: !!int ""\n', 1, "not valid YAML"),
+    "no time": ("document: !!timestamp x\n", 1, "not valid YAML"),
+    "a set": ("document: !!set {a, b}\n", 1, "the tag !!set means nothing here"),
+    "a value inside itself": ("document: &a [*a]\n", 1, "contains itself"),
+    "a mapping as a key": ("? {a: b}\n: c\n", 1, "a key must be plain text"),
     "nested for ever": ("document: " + "[" * 50_000, 1, "not valid YAML"),
     "NUL": (HEAD + "service: a\0b\n", 2, "not valid YAML"),
 }
@@ -103,14 +117,14 @@ def test_a_broken_manifest_is_told_with_its_line(tmp_path, case):
 def test_bytes_that_are_no_utf8_have_a_line(tmp_path):
     path = tmp_path / "anvil.yaml"
     path.write_bytes(b"document: a\r\n# caf\xe9\r\n")
-    assert problems_of(path) == [("anvil.yaml", 2, "is not UTF-8: byte 18")]
+    assert problems_of(path) == [("anvil.yaml", 2, "is not UTF-8: byte 18; save it as UTF-8")]
 
 
 @pytest.mark.timeout(20)
 def test_a_few_lines_that_stand_for_billions_are_refused(tmp_path):
     path = tmp_path / "anvil.yaml"
     path.write_text(BOMB, encoding="utf-8")
-    assert "holds more than" in problems_of(path)[0][2]
+    assert "aliases expand to too much" in problems_of(path)[0][2]
 
 
 def test_a_huge_file_is_not_read(tmp_path):
@@ -135,6 +149,19 @@ def test_what_is_not_said_has_a_default(tmp_path):
     path.write_bytes("\ufeffdocument: api.json  # é\n".encode())
     said, _ = read_manifest(path)
     assert said == Manifest(document="api.json")
+
+
+def test_a_key_is_the_text_that_stands_there(tmp_path):
+    path = tmp_path / "anvil.yaml"
+    path.write_text(
+        "document: 'api.json'\nservice: !!str api\nauthor: 2026-11-30\n"
+        "operations:\n  on: {risk: high}\n  404: {}\n  null: {}\n",
+        encoding="utf-8",
+    )
+    said, file = read_manifest(path)
+    assert list(said.operations) == ["on", "404", "null"]
+    assert (said.service, said.author) == ("api", "2026-11-30")
+    assert file.position("operations", "on", "risk").line == 5
 
 
 def test_anchors_and_merges_are_plain_yaml(tmp_path):

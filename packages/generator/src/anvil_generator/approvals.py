@@ -10,12 +10,12 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-import yaml
 from pydantic import Field
 
 from anvil_core.air import Frozen
 from anvil_core.schemas import without
 from anvil_generator.files import write_file
+from anvil_generator.sources import yaml_text
 from anvil_generator.yamlfiles import YamlFile, read_yaml, validate
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Approvals(Frozen):
 def read_approvals(path: Path, name: str | None = None) -> tuple[Approvals, YamlFile]:
     """The approvals, none when there is no file. Raises Failed with positions for what is wrong in it."""
     if not path.exists():
-        return Approvals(), YamlFile(name or path.name, {}, {})
+        return Approvals(), YamlFile(name or path.name)
     file = read_yaml(path, name)
     return validate(Approvals, file, "approvals_invalid"), file
 
@@ -74,8 +74,7 @@ def write_approvals(path: Path, approvals: Approvals) -> None:
     """Write the file, sorted, whole or not at all."""
     data = approvals.model_dump()
     data["operations"] = dict(sorted(data["operations"].items()))
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
-    write_file(path, (HEADING + text).encode())
+    write_file(path, (HEADING + yaml_text.write(data)).encode())
 
 
 def fingerprint(operation: Operation, service: Service) -> str:

@@ -40,13 +40,13 @@ def open_project(
     if target.is_dir():
         return _open_folder(target, manifest_path or target / manifest.FILE_NAME, approvals_path)
     if manifest_path is None:
-        said, file = manifest.Manifest(document=target.name), YamlFile(target.name, {}, {})
+        said, file = manifest.Manifest(document=target.name), YamlFile(target.name)
     else:
         said, file = manifest.read_manifest(manifest_path, str(manifest_path))
     reviewed, reviewed_file = (
         approvals.read_approvals(approvals_path, str(approvals_path))
         if approvals_path
-        else (approvals.Approvals(), YamlFile("approvals.yaml", {}, {}))
+        else (approvals.Approvals(), YamlFile("approvals.yaml"))
     )
     return Project(said, file, target, reviewed, reviewed_file, approvals_path)
 

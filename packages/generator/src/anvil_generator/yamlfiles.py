@@ -1,68 +1,47 @@
-"""The project's own YAML files as data, with the line of every value, so that problems have positions."""
+"""The project's own YAML files as data, with the line of every value, so that problems have positions.
+
+They are read by the reader of the documents, with less patience: a key that stands twice and a tag are
+errors here, since a person writes these files for us.
+"""
 
 from __future__ import annotations
 
-import datetime as dt
+import difflib
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from anvil_core.problems import Position, Problem
 from anvil_generator.errors import Failed, failure
+from anvil_generator.sources import text, yaml_text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
 
-Key = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 LARGEST_FILE = 4 * 1024 * 1024
-MOST_VALUES = 200_000
 
 
+@dataclass(frozen=True)
 class YamlFile:
-    """A parsed file: ``data`` and the line (from 1) of each key and item."""
+    """A file as the user names it and what is in it; ``tree`` is None for a file that is not there."""
 
-    def __init__(self, name: str, data: Any, lines: dict[Key, int]) -> None:
-        self.name, self.data, self.lines = name, data, lines
+    name: str
+    tree: text.Tree | None = None
 
     def position(self, *key: str | int) -> Position:
         """Where a value stands, or the nearest one around it."""
-        for length in range(len(key), -1, -1):
-            if key[:length] in self.lines:
-                return Position(file=self.name, line=self.lines[key[:length]])
-        return Position(file=self.name)
+        line = self.tree.line(tuple(str(part) for part in key)) if self.tree else None
+        return Position(file=self.name, line=line)
 
 
 def read_yaml(path: Path, name: str | None = None) -> YamlFile:
     """Read one file. Raises Failed with a position when it is missing, unreadable or not YAML."""
     name = name or path.name
-    text = _read_text(path, name)
-    try:
-        node = yaml.compose(text, Loader=yaml.CSafeLoader)
-        lines: dict[Key, int] = {}
-        if node is not None:
-            _note_lines(node, (), lines, name)
-        return YamlFile(name, yaml.load(text, Loader=yaml.CSafeLoader), lines)  # a safe loader
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise failure(
-            "yaml_invalid", f"not valid YAML: {error.problem}", name, mark.line + 1 if mark else None
-        ) from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise failure("yaml_invalid", f"not valid YAML: {error.reason}", name, line) from None
-    except RecursionError:
-        raise failure("yaml_invalid", "is nested too deep", name) from None
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
-        # The last two: what PyYAML raises for a tag whose value is none, such as "!!bool maybe".
-        raise failure("yaml_invalid", f"not valid YAML: {error}", name) from None
-
-
-def _read_text(path: Path, name: str) -> str:
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise failure("file_too_large", f"larger than {LARGEST_FILE} bytes", name)
@@ -70,40 +49,32 @@ def _read_text(path: Path, name: str) -> str:
     except OSError as error:
         raise failure("file_unreadable", f"cannot be read: {error.strerror}", name) from None
     try:
-        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise failure("file_unreadable", f"is not UTF-8: byte {error.start}", name, line) from None
-
-
-def _note_lines(node: yaml.Node, key: Key, lines: dict[Key, int], name: str) -> None:
-    if len(lines) > MOST_VALUES:  # a few lines of aliases can stand for billions of values
-        raise failure("file_too_large", f"holds more than {MOST_VALUES} values", name)
-    lines.setdefault(key, node.start_mark.line + 1)
-    if isinstance(node, yaml.MappingNode):
-        for key_node, value_node in node.value:
-            inner = (*key, str(key_node.value))
-            if inner in lines:
-                raise failure(
-                    "duplicate_key",
-                    f'the key "{key_node.value}" stands twice',
-                    name,
-                    key_node.start_mark.line + 1,
+        tree = yaml_text.parse(text.decode(data), tags=False)
+    except text.TextError as error:
+        raise failure("yaml_invalid", error.message, name, error.line) from None
+    if tree.duplicates:
+        raise Failed(
+            [
+                Problem(
+                    severity="error",
+                    code="duplicate_key",
+                    message=f'the key "{pointer[-1]}" stands twice',
+                    position=Position(file=name, line=line),
                 )
-            lines[inner] = key_node.start_mark.line + 1
-            _note_lines(value_node, inner, lines, name)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            _note_lines(item, (*key, index), lines, name)
+                for pointer, line in tree.duplicates
+            ]
+        )
+    return YamlFile(name, tree)
 
 
 def validate(model: type[Model], file: YamlFile, code: str) -> Model:
     """The data as a model, no value taken for another type. Raises Failed with all that is wrong."""
+    data = file.tree.root if file.tree else {}
     try:
-        # As JSON, since only there strict means: "yes" is no boolean, and a list may become a tuple.
-        return model.model_validate_json(json.dumps(file.data, default=_as_json), strict=True)
+        # As JSON, since only there strict means: 0 is no boolean, and a list may become a tuple.
+        return model.model_validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
-        found = {(_place(item["loc"]), _plain(item)): item["loc"] for item in error.errors()}
+        found = {(_place(item["loc"]), _plain(item, model)): item["loc"] for item in error.errors()}
         problems = [
             Problem(
                 severity="error",
@@ -114,13 +85,6 @@ def validate(model: type[Model], file: YamlFile, code: str) -> Model:
             for (place, message), location in found.items()
         ]
         raise Failed(problems) from None
-    except (TypeError, RecursionError):
-        raise failure(code, "holds a key that is not text, or refers to itself", file.name) from None
-
-
-def _as_json(value: object) -> object:
-    """What YAML has beyond JSON: a date is the text that stands there, the rest is of no wanted type."""
-    return value.isoformat() if isinstance(value, dt.date) else {}
 
 
 def _place(location: tuple[str | int, ...]) -> tuple[str, ...]:
@@ -128,9 +92,35 @@ def _place(location: tuple[str | int, ...]) -> tuple[str, ...]:
     return tuple(str(part) for part in location if not str(part).startswith("literal["))
 
 
-def _plain(item: ErrorDetails) -> str:
+def _plain(item: ErrorDetails, model: type[BaseModel]) -> str:
     if item["type"] == "extra_forbidden":
-        return "this key is not known; see docs/reference/manifest.md"
+        *above, key = (str(part) for part in item["loc"])
+        known = known_keys(model, above)
+        near = difflib.get_close_matches(key, known, 1)
+        guess = f'; did you mean "{near[0]}"?' if near else "."
+        return f"this key is not known{guess} Known here: {', '.join(known)}"
     if item["type"] == "model_type":
         return "must be a mapping of keys to values"
+    if item["type"] == "bool_type":
+        return "must be true or false"
     return item["msg"]
+
+
+def known_keys(model: type[BaseModel], location: list[str]) -> list[str]:
+    """The keys that the mapping at a place of the file may have."""
+    kind: Any = model
+    for part in location:
+        inside = _model_in(kind)
+        if inside:
+            kind = inside.model_fields[part].annotation
+        elif get_origin(kind) is dict:
+            kind = get_args(kind)[1]
+    inside = _model_in(kind)
+    return list(inside.model_fields) if inside else []
+
+
+def _model_in(kind: Any) -> type[BaseModel] | None:
+    """The model that a type is, or the one that it may be beside None."""
+    options = [kind, *(() if get_origin(kind) is dict else get_args(kind))]
+    models = [one for one in options if isinstance(one, type) and issubclass(one, BaseModel)]
+    return models[0] if models else None

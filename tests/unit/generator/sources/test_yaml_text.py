@@ -83,3 +83,36 @@ def test_aliases_do_not_hide_depth():
 def test_ordinary_aliases_are_fine():
     tree = yaml_text.parse("a: &a {x: [1, 2, 3]}\n" + "".join(f"b{n}: *a\n" for n in range(1000)))
     assert tree.root["b999"] == {"x": [1, 2, 3]}
+
+
+TRICKY = [
+    *("", " ", "on", "yes", "null", "NULL", "~", "<<", "=", "true", "2020-01-02", "12:30", "1_000", "-", "#"),
+    *("1", "-1", "0o17", "017", "0x1f", "1e5", "1.5e3", "+.5", ".5", "1.", ".inf", ".NaN", "a: b", "a #b"),
+    *("é", "\u2028", "a\nb\n", "'", '"', "!!str x", "&a", "*a", "{", "[", "%a", "@a", "`a", "\t"),
+]
+
+
+@pytest.mark.parametrize("text", TRICKY)
+def test_what_is_written_is_read_as_it_was(text):
+    data = {"a": text, text: [text, {"b": text}], "c": [1, 1.5, True, None]}
+    assert yaml_text.parse(yaml_text.write(data)).root == data
+
+
+def test_keys_are_written_in_their_order():
+    assert yaml_text.write({"b": 1, "a": "é"}) == "b: 1\na: é\n"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["!!bool maybe", "!!int ''", "!!float 1", "!!set {a}", "!!omap []", "!mine x", "!mine {a: 1}"],
+)
+def test_tags_are_refused_where_they_are_not_passed_over(value):
+    with pytest.raises(TextError, match=r"the tag .* means nothing here") as caught:
+        yaml_text.parse(f"a: 1\nb: {value}\n", tags=False)
+    assert (caught.value.code, caught.value.line) == ("invalid_yaml", 2)
+    yaml_text.parse(f"a: 1\nb: {value}\n")
+
+
+def test_forms_without_a_tag_are_not_refused():
+    text = "a: [1, 1.5, true, null, x, 'y', \"z\", !!str 7, {b: c}]\nd: |\n  e\n<<: {f: 2020-01-02}\n"
+    assert yaml_text.parse(text, tags=False).root == yaml_text.parse(text).root

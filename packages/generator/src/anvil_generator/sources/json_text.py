@@ -41,7 +41,7 @@ def parse(text: str) -> Tree:
     except json.JSONDecodeError as error:
         raise TextError("invalid_json", f"not valid JSON: {error.msg}", error.lineno) from error
     except RecursionError as error:
-        raise TextError("document_too_deep", "the document is nested too deep", None) from error
+        raise TextError("document_too_deep", "is nested too deep", None) from error
     except ValueError as error:
         raise TextError("invalid_json", f"not valid JSON: {error}", _bad_number_line(text)) from error
     index = _Index(text)

@@ -20,7 +20,7 @@ MAX_DEPTH = 150
 
 
 class TextError(Exception):
-    """The text cannot be read; ``line`` counts from 1."""
+    """The text cannot be read; ``line`` counts from 1, and the file is what the message speaks of."""
 
     def __init__(self, code: str, message: str, line: int | None) -> None:
         super().__init__(message)
@@ -41,14 +41,14 @@ class Tree:
 def decode(data: bytes) -> str:
     """The text of a UTF-8 file, without its byte order mark."""
     if len(data) > MAX_BYTES:
-        raise TextError("document_too_large", f"the document has more than {MAX_BYTES} bytes", None)
+        raise TextError("document_too_large", f"has more than {MAX_BYTES} bytes", None)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise TextError("not_utf8", "the document is not UTF-8; save it as UTF-8", line) from error
+        raise TextError("not_utf8", f"is not UTF-8: byte {error.start}; save it as UTF-8", line) from error
     if not text.strip():
-        raise TextError("document_empty", "the document is empty", 1)
+        raise TextError("document_empty", "is empty", 1)
     return text
 
 
@@ -82,5 +82,5 @@ def check_depth(tree: Tree) -> None:
         if not level:
             return
         if len(level) > MAX_NODES:
-            raise TextError("document_too_large", f"the document has more than {MAX_NODES} nodes", None)
-    raise TextError("document_too_deep", f"the document is nested deeper than {MAX_DEPTH} levels", None)
+            raise TextError("document_too_large", f"has more than {MAX_NODES} nodes", None)
+    raise TextError("document_too_deep", f"is nested deeper than {MAX_DEPTH} levels", None)

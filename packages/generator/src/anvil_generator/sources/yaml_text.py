@@ -1,7 +1,8 @@
 """YAML 1.2 as OpenAPI wants it: JSON's types only, keys always text, aliases bounded.
 
-Nodes are composed by libyaml and turned into values here, since PyYAML's own rules are those of YAML
-1.1: ``on`` and ``yes`` as booleans, dates as dates, ``200`` as an integer key.
+The one reader of YAML: for documents and for the project's own files. Nodes are composed by libyaml and
+turned into values here, since PyYAML's own rules are those of YAML 1.1: ``on`` and ``yes`` as booleans,
+dates as dates, ``200`` as an integer key.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import yaml
 from anvil_generator.sources.text import MAX_DEPTH, MAX_NODES, TextError, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anvil_generator.sources.pointers import Pointer
 
 _Base: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -24,6 +27,10 @@ _TAG = "tag:yaml.org,2002:"
 
 class _Loader(_Base):  # type: ignore[misc]
     """libyaml's composer with the core schema of YAML 1.2."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """PyYAML's writer; it quotes a text that either version of YAML would read as something else."""
 
 
 _Loader.yaml_implicit_resolvers = {}
@@ -35,10 +42,20 @@ for _name, _pattern, _first in (
     ("merge", r"<<$", ["<"]),
 ):
     _Loader.add_implicit_resolver(_TAG + _name, re.compile(_pattern), _first)
+    _Dumper.add_implicit_resolver(_TAG + _name, re.compile(_pattern), _first)
 
 
-def parse(text: str) -> Tree:
-    """The value of a YAML text; raises TextError with the line of what is wrong."""
+def write(data: Any) -> str:
+    """Data as YAML text that ``parse`` reads as the same data, its keys in their order."""
+    dumped: str = yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)
+    return dumped
+
+
+def parse(text: str, *, tags: bool = True) -> Tree:
+    """The value of a YAML text; raises TextError with the line of what is wrong.
+
+    ``tags``: whether a tag (``!!set``, ``!mine``) is passed over, as in documents of others.
+    """
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
@@ -52,8 +69,8 @@ def parse(text: str) -> Tree:
     finally:
         loader.dispose()
     if node is None:
-        raise TextError("document_empty", "the document is empty", 1)
-    builder = _Builder()
+        raise TextError("document_empty", "is empty", 1)
+    builder = _Builder(None if tags else loader.resolve)
     root = builder.build(node).value
     index = _Index(node)
     duplicates = sorted((index.where(key), _line(key)) for key in builder.repeated)
@@ -69,14 +86,20 @@ class _Built:
 
 @dataclass(slots=True)
 class _Builder:
-    """Turns nodes into values, each node once; ``size`` counts what aliases would expand to."""
+    """Turns nodes into values, each node once; ``size`` counts what aliases would expand to.
 
+    ``resolve`` finds the tag that a node has by its form, and is None where tags do not matter.
+    """
+
+    resolve: Callable[[type, str | None, Any], str] | None
     done: dict[int, _Built] = field(default_factory=dict)
     open: set[int] = field(default_factory=set)
     count: int = 0
     repeated: list[Any] = field(default_factory=list)
 
     def build(self, node: Any, depth: int = 0) -> _Built:
+        if self.resolve:
+            _check_tag(node, self.resolve)
         if isinstance(node, yaml.ScalarNode):
             self.count += 1
             return _Built(_scalar(node))
@@ -94,7 +117,7 @@ class _Builder:
             self.count += 1
             # Aliases may repeat what stands there, but not blow it up.
             if built.size > min(MAX_NODES, 100_000 + 10 * self.count):
-                raise TextError("yaml_aliases", "aliases expand to too large a document", _line(node))
+                raise TextError("yaml_aliases", "its aliases expand to too much", _line(node))
         if depth + built.height > MAX_DEPTH:
             raise _too_deep(node)
         return built
@@ -125,6 +148,16 @@ class _Builder:
         return _sum(values, parts)
 
 
+def _check_tag(node: Any, resolve: Callable[[type, str | None, Any], str]) -> None:
+    """Refuse a tag that says more than the node's form does; ``!!str`` alone is a way of quoting."""
+    is_scalar = isinstance(node, yaml.ScalarNode)
+    plain = is_scalar and not node.style
+    usual = resolve(type(node), node.value if is_scalar else None, (plain, not plain))
+    if node.tag not in {usual, _TAG + "str"}:
+        tag = node.tag.replace(_TAG, "!!")
+        raise TextError("invalid_yaml", f"not valid YAML: the tag {tag} means nothing here", _line(node))
+
+
 def _line(node: Any) -> int:
     return int(node.start_mark.line) + 1
 
@@ -136,7 +169,7 @@ def _sum(value: Any, parts: list[_Built]) -> _Built:
 
 
 def _too_deep(node: Any) -> TextError:
-    message = f"the document is nested deeper than {MAX_DEPTH} levels"
+    message = f"is nested deeper than {MAX_DEPTH} levels"
     return TextError("document_too_deep", message, _line(node))
 
 
