@@ -210,6 +210,64 @@ def test_a_human_approval_of_its_own_is_kept_under_any_policy(operation):
     ].confirmation.human_approval
 
 
+LOST = "confirmation.human_approval: unsafe of the service -> false"
+
+
+@pytest.mark.parametrize("lines", ["    risk: low\n", "    reversible: true\n    risk: medium\n"])
+def test_the_policy_sees_the_risk_that_was_inferred(operation, lines):
+    made, loosened = operation("refund", lines + LOOSEN, policy="unsafe")
+    assert made.confirmation.human_approval
+    assert LOST not in loosened
+    made, loosened = operation(
+        "refund", lines + "    confirmation: {human_approval: false}\n" + LOOSEN, policy="unsafe"
+    )
+    assert not made.confirmation.human_approval
+    assert LOST in loosened
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("refund", "    effect: read\n"),
+        ("invite", "    confirmation: {required: false}\n"),
+        ("invite", "    risk: low\n    idempotency: {mode: natural}\n"),
+    ],
+)
+def test_a_person_s_approval_that_goes_with_the_confirmation_is_listed(
+    operation, project, problems, name, lines
+):
+    made, loosened = operation(name, lines + LOOSEN, policy="unsafe")
+    assert (made.confirmation.required, made.confirmation.human_approval) == (False, False)
+    assert {LOST, "confirmation: required -> not required"} <= set(loosened)
+    folder = project(PATHS, f"human_approval: unsafe\noperations:\n  {name}:\n{lines}")
+    assert any(LOST in line for line in problems(folder))
+
+
+def test_a_mutation_that_is_called_a_read_lists_all_that_it_loses(operation):
+    made, loosened = operation("refund", f"    effect: read\n{LOOSEN}", policy="all")
+    assert (made.effect.kind, made.effect.risk, made.controls.confirm) == ("read", "none", None)
+    assert loosened == (
+        "effect: mutation -> read",
+        "risk: financial -> none",
+        "confirmation.human_approval: all of the service -> false",
+        "confirmation: required -> not required",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "reason"),
+    [
+        ("refund", "    risk: low\n", "It moves money or commits someone to pay. It cannot be undone."),
+        ("refund", "    risk: high\n", "It moves money or commits someone to pay. It cannot be undone."),
+        ("refund", "    risk: low\n    reversible: true\n", "It moves money or commits someone to pay."),
+        ("refund", "    risk: destructive\n", "It destroys data. It cannot be undone."),
+        ("destroy", "    risk: medium\n", "It destroys data. It cannot be undone."),
+    ],
+)
+def test_the_floor_tells_the_most_serious_reason(operation, name, lines, reason):
+    assert operation(name, lines + LOOSEN)[0].confirmation.reason == reason
+
+
 def test_an_explicit_no_wins_over_the_policy_and_is_a_loosening(operation, project, problems):
     lines = "    confirmation: {human_approval: false}\n"
     made, loosened = operation("refund", lines + LOOSEN, policy="all")
@@ -245,6 +303,15 @@ def test_human_approval_takes_confirm_and_dry_run_away(operation):
         ("keyed", "idempotency: {mode: required, carrier: header, key: Accept}", 'sets the header "Accept"'),
         ("keyed", "idempotency: {mode: required, carrier: header, key: a b}", '"a b" is no name'),
         ("keyed", "idempotency: {mode: required, carrier: cookie, key: a}", 'sets the cookie "a"'),
+        ("keyed", "idempotency: {mode: required, carrier: header, key: content-type}", "sets the header"),
+        ("keyed", "idempotency: {mode: required, carrier: header, key: X-HTTP-Method}", "sets the header"),
+        ("keyed", "idempotency: {mode: required, carrier: query, key: _method}", "sets the query"),
+        (
+            "keyed",
+            'idempotency: {mode: required, carrier: header, key: "K\\r\\nHost"}',
+            "is no name for a header",
+        ),
+        ("keyed", 'idempotency: {mode: required, carrier: header, key: ""}', "idempotency"),
     ],
 )
 def test_what_cannot_be_is_an_error(project, problems, name, entry, word):
@@ -279,8 +346,84 @@ def test_a_key_that_the_manifest_takes_away_becomes_an_argument(operation):
     assert made.controls.idempotency_key is None
 
 
+def keyed_by(schema, **more):
+    key = {"name": "Idempotency-Key", "in": "header", "required": True, "schema": schema, **more}
+    return {"/pay": {"post": {"operationId": "pay", "parameters": [key], "requestBody": BODY, **OK}}}
+
+
+UUID = {"type": "string", "format": "uuid", "minLength": 36, "maxLength": 36}
+
+
+@pytest.mark.parametrize(
+    ("schema", "entry", "form", "listed"),
+    [
+        (UUID, "", ("uuid", 36, 36), []),
+        (UUID, "form: {min_length: 36}", ("uuid", 36, 36), []),
+        (UUID, "form: {min_length: 8}", ("uuid", 8, 36), ["min_length: 36 -> 8"]),
+        (UUID, "form: {format: token}", ("token", 36, 36), ["format: uuid -> token"]),
+        (UUID, "form: {max_length: 99}", ("uuid", 36, 99), ["max_length: 36 -> 99"]),
+        ({"minLength": 8}, "form: {min_length: 9}", ("token", 9, 255), []),
+        ({"minLength": 8}, "form: {format: uuid}", ("uuid", 8, 255), []),
+        ({"minLength": 8}, "form: {max_length: 300}", ("token", 8, 300), []),
+        ({"minLength": 8}, "key: idempotency-key, carrier: header, form: {min_length: 1}",
+         ("token", 1, 255), ["min_length: 8 -> 1"]),
+    ],
+)  # fmt: skip
+def test_a_form_that_asks_for_less_than_the_document_is_a_loosening(
+    project, compiled, problems, schema, entry, form, listed
+):
+    said = f"operations:\n  pay:\n    idempotency: {{mode: required, {entry}}}\n"
+    (one,) = compiled(project(keyed_by(schema), said + LOOSEN)).contracted
+    made = one.operation.idempotency
+    assert (made.form.format, made.form.min_length, made.form.max_length) == form
+    assert made.key == "Idempotency-Key"
+    assert [line.removeprefix("idempotency.form.") for line in one.loosened] == listed
+    assert one.operation.input.parameters == ()
+    if listed:
+        folder = project(keyed_by(schema), said)
+        assert listed[0] in problems(folder)[0]
+        assert problems(folder)[0].startswith(f"{folder}/anvil.yaml:5: ")
+
+
+@pytest.mark.parametrize("entry", ["key: X-Other", "carrier: query", "carrier: body, key: id"])
+def test_another_key_than_the_document_s_is_a_loosening(project, compiled, problems, entry):
+    said = f"operations:\n  pay:\n    idempotency: {{mode: required, {entry}}}\n"
+    (one,) = compiled(project(keyed_by({}), said + LOOSEN)).contracted
+    assert one.loosened[0].startswith("idempotency.key: header Idempotency-Key -> ")
+    assert [each.name for each in one.operation.input.parameters] == ["Idempotency-Key"]
+    assert "idempotency.key: header" in problems(project(keyed_by({}), said))[0]
+
+
+def test_a_key_is_no_name_that_the_compiler_has_bound(project, problems):
+    bound = [{"name": "X-Mode", "in": "header", "required": True, "schema": {"const": "fast"}}]
+    paths = {"/pay": {"post": {"operationId": "pay", "parameters": bound, **OK}}}
+    said = "operations:\n  pay:\n    idempotency: {mode: required, carrier: header, key: x-mode}\n"
+    (told,) = problems(project(paths, said + LOOSEN))
+    assert 'the header "x-mode" is always "fast"' in told
+
+
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        ({"name": "Idempotency-Key", "in": "cookie"}, "forbidden_parameter"),
+        ({"name": "Idempotency Key", "in": "header"}, "parameter_name"),
+        ({"name": "Idempotency-Key\r\nHost", "in": "header"}, "parameter_name"),
+        ({"name": "Idempotency-Key\r\n", "in": "header"}, "parameter_name"),
+    ],
+)
+def test_a_key_that_cannot_be_sent_is_none(project, compiled, key, code):
+    """Said by the document: left out with a warning, and the confirmation stays."""
+    paths = {"/pay": {"post": {"operationId": "do", "parameters": [{**key, "schema": {}}], **OK}}}
+    made = compiled(project(paths))
+    (one,) = made.air.operations
+    assert (one.idempotency.mode, one.confirmation.required) == ("none", True)
+    assert one.controls.idempotency_key is None
+    assert code in [problem.code for problem in made.problems]
+
+
 def test_a_key_may_go_into_a_json_body(operation):
-    made, _ = operation("optional", "    idempotency: {mode: required, carrier: body, key: token}\n")
+    entry = "    idempotency: {mode: required, carrier: body, key: token}\n"
+    made, _ = operation("optional", entry + LOOSEN)
     assert (made.idempotency.carrier, made.idempotency.key) == ("body", "token")
 
 

@@ -23,7 +23,7 @@ from anvil_generator.manifest import ManifestOperation
 from anvil_generator.sources import assemble
 
 if TYPE_CHECKING:
-    from anvil_core.air import Effect, Idempotency, Parameter
+    from anvil_core.air import Effect, Idempotency, Parameter, Risk
     from anvil_generator.inference import Inferred
     from anvil_generator.manifest import HumanApprovalPolicy
     from anvil_generator.sources import FoundOperation
@@ -83,7 +83,7 @@ def contract(
     _lay_effect(draft, said)
     _lay_idempotency(draft, found, said)
     _lay_confirmation(draft, inferred, said)
-    _lay_policy(draft, said, policy)
+    _lay_policy(draft, inferred, said, policy)
     _check_carrier(draft, found)
     _lay_retries(draft, said)
     _note_lost_confirmation(draft, inferred)
@@ -107,10 +107,11 @@ def _lay_effect(draft: Draft, said: ManifestOperation) -> None:
     if said.effect == "read" and effect.kind == "mutation":
         changes.update(kind="read", risk="none", reversible=None)
         draft.loosened.append("effect: mutation -> read")
-    if said.risk is not None and said.risk != effect.risk:
-        changes["risk"] = said.risk
-        if RISKS.index(said.risk) < RISKS.index(effect.risk):
-            draft.loosened.append(f"risk: {effect.risk} -> {said.risk}")
+    risk = said.risk or ("none" if changes else effect.risk)
+    if risk != effect.risk:
+        changes["risk"] = risk
+        if _is_lower(risk, effect.risk):
+            draft.loosened.append(f"risk: {effect.risk} -> {risk}")
     if said.reversible is not None and said.reversible != effect.reversible:
         changes["reversible"] = said.reversible
         if said.reversible:
@@ -123,6 +124,10 @@ def _lay_effect(draft: Draft, said: ManifestOperation) -> None:
         draft.problems.append("risk: a read has none")
 
 
+def _is_lower(risk: Risk, other: Risk) -> bool:
+    return RISKS.index(risk) < RISKS.index(other)
+
+
 def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperation) -> None:
     if said.idempotency is None:
         return
@@ -130,16 +135,21 @@ def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperatio
     was, now = draft.idempotency, said.idempotency
     if order.index(now.mode) < order.index(was.mode) or (now.mode == "natural" and was.mode == "none"):
         draft.loosened.append(f"idempotency: {was.mode} -> {now.mode}")
-    carrier, key = now.carrier or was.carrier, now.key or was.key
+    carrier = now.carrier or was.carrier
+    key = was.key if now.key is None else now.key
     takes_key = now.mode in ("required", "key_supported")
     if takes_key and not (carrier and key):
         draft.problems.append(
             "idempotency: say the key's carrier (header, query, body or path) and its name on the wire"
         )
-    parameter = next((one for one in found.parameters if (one.name, one.location) == (key, carrier)), None)
-    declared = key_form(parameter.json_schema) if parameter else was.form
+    wire = _wire(carrier, key)
+    parameter = next((one for one in found.parameters if _wire(one.location, one.name) == wire), None)
+    if parameter:
+        key = parameter.name
+    if takes_key and was.key and wire != _wire(was.carrier, was.key):
+        draft.loosened.append(f"idempotency.key: {was.carrier} {was.key} -> {carrier} {key}")
     draft.key_parameter = parameter if takes_key else None
-    form = (now.form or declared or KeyForm()) if takes_key else None
+    form = _form(draft, parameter, now.form) if takes_key else None
     if form and form.min_length > form.max_length:
         draft.problems.append(
             f"idempotency.form: no key has {form.min_length} to {form.max_length} characters"
@@ -155,12 +165,37 @@ def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperatio
     draft.evidence.append(_by_manifest("idempotency", now.mode))
 
 
+def _wire(carrier: str | None, key: str | None) -> tuple[str | None, str | None]:
+    """What makes it the same place in a request; header names have no case."""
+    return carrier, key.lower() if carrier == "header" and key else key
+
+
+def _form(draft: Draft, parameter: Parameter | None, said: KeyForm | None) -> KeyForm:
+    """The document's form, with what the manifest says of it laid over: asking for less is a loosening."""
+    declared = key_form(parameter.json_schema) if parameter else KeyForm()
+    words = {name: getattr(said, name) for name in said.model_fields_set} if said else {}
+    form = declared.model_copy(update=words)
+    if parameter:
+        limited = "maxLength" in parameter.json_schema
+        looser = {
+            "format": form.format == "token" != declared.format,
+            "min_length": form.min_length < declared.min_length,
+            "max_length": limited and form.max_length > declared.max_length,
+        }
+        draft.loosened += [
+            f"idempotency.form.{name}: {getattr(declared, name)} -> {getattr(form, name)}"
+            for name, less in looser.items()
+            if less
+        ]
+    return form
+
+
 def _lay_confirmation(draft: Draft, inferred: Inferred, said: ManifestOperation) -> None:
     floor = inferred.effect.kind == "mutation" and inferred.effect.risk in FLOOR
-    before = needed_confirmation(inferred.effect, inferred.idempotency)
     draft.confirmation = needed_confirmation(draft.effect, draft.idempotency)
-    if floor and not draft.confirmation.required and draft.effect.kind == "mutation":
-        draft.confirmation = before
+    if floor and draft.effect.kind == "mutation" and _is_lower(draft.effect.risk, inferred.effect.risk):
+        kept = draft.effect.model_copy(update={"risk": inferred.effect.risk})
+        draft.confirmation = needed_confirmation(kept, draft.idempotency)
     word = said.confirmation
     if word is None:
         return
@@ -178,19 +213,31 @@ def _lay_confirmation(draft: Draft, inferred: Inferred, said: ManifestOperation)
     draft.evidence.append(_by_manifest("confirmation", "required" if required else "not required"))
 
 
-def _lay_policy(draft: Draft, said: ManifestOperation, policy: HumanApprovalPolicy) -> None:
-    """The service's policy touches only what needs a confirmation and has no value of its own."""
-    if draft.confirmation.human_approval or not draft.confirmation.required or policy == "none":
+def _lay_policy(
+    draft: Draft, inferred: Inferred, said: ManifestOperation, policy: HumanApprovalPolicy
+) -> None:
+    """The service's policy touches only what needs a confirmation and has no value of its own.
+
+    What was inferred counts too: a lowered risk takes no person's approval away. One that goes all the
+    same, with the confirmation or by an explicit no, is a loosening.
+    """
+    if draft.confirmation.human_approval:
         return
-    effect = draft.effect
-    unsafe = effect.reversible is False or effect.risk in ("high", "financial", "destructive")
-    if policy != "all" and not unsafe:
+    before = needed_confirmation(inferred.effect, inferred.idempotency)
+    wanted = _asks_a_person(policy, inferred.effect, before)
+    if not (wanted or _asks_a_person(policy, draft.effect, draft.confirmation)):
         return
-    if said.confirmation is not None and said.confirmation.human_approval is False:
+    refused = said.confirmation is not None and said.confirmation.human_approval is False
+    if refused or not draft.confirmation.required:
         draft.loosened.append(f"confirmation.human_approval: {policy} of the service -> false")
     else:
         draft.confirmation = draft.confirmation.model_copy(update={"human_approval": True})
         draft.evidence.append(_by_manifest("confirmation.human_approval", f"human_approval: {policy}"))
+
+
+def _asks_a_person(policy: HumanApprovalPolicy, effect: Effect, confirmation: Confirmation) -> bool:
+    unsafe = effect.reversible is False or effect.risk in ("high", "financial", "destructive")
+    return confirmation.required and (policy == "all" or (policy == "unsafe" and unsafe))
 
 
 def _note_lost_confirmation(draft: Draft, inferred: Inferred) -> None:
@@ -221,6 +268,9 @@ def _check_carrier(draft: Draft, found: FoundOperation) -> None:
         draft.problems.append(f'idempotency: no argument ever sets the {carrier} "{key}"')
     elif carrier == "header" and not request_headers.NAME.fullmatch(key):
         draft.problems.append(f'idempotency: "{key}" is no name for a header')
+    for one in found.constants:
+        if _wire(one.location, one.name) == _wire(carrier, key):
+            draft.problems.append(f'idempotency: the {carrier} "{key}" is always "{one.value}"')
 
 
 def _operation(
