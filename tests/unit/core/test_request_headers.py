@@ -33,7 +33,9 @@ def test_what_an_argument_may_set(name, location):
     assert not is_ignored(name, location)
 
 
-@pytest.mark.parametrize("name", ["_method", "_METHOD", "X-HTTP-Method-Override"])
+@pytest.mark.parametrize(
+    "name", ["_method", "_METHOD", "X-HTTP-Method-Override", "_HttpMethod", "_HTTP_METHOD", "x-http-method"]
+)
 def test_names_in_the_query_that_are_another_method(name):
     assert is_never_an_argument(name, "query")
 

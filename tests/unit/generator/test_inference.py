@@ -75,6 +75,63 @@ def test_effect(found, method, path, name, summary, kind, certain):
     assert (inferred.effect.kind, inferred.certain) == (kind, certain)
 
 
+def bound(value, name="method", where="query"):
+    return {"name": name, "in": where, "required": True, "schema": {"const": value}}
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "value", "kind", "certain"),
+    [
+        ("get", "rest", "flickr.photos.delete", "read", False),
+        ("get", "rest", "flickr.photos.getInfo", "read", True),
+        ("get", "rest", "deletePhoto", "read", False),
+        ("get", "rest", "payments.refund", "read", False),
+        ("get", "rest", "pay", "read", False),
+        ("get", "rest", "refund.list", "read", False),
+        ("get", "rest", "list.refunds", "read", True),
+        ("get", None, "photos.remove", "read", False),
+        ("post", "search", "items.list", "read", False),
+        ("post", "search", "items.purge", "mutation", True),
+    ],
+)
+@pytest.mark.parametrize("where", ["query", "header"])
+def test_what_the_compiler_has_bound_is_part_of_the_name(found, method, name, value, kind, certain, where):
+    inferred = named(found, method, "/rest", name, "", parameters=[bound(value, where=where)])
+    assert (inferred.effect.kind, inferred.certain) == (kind, certain)
+
+
+def test_what_the_compiler_has_bound_tells_of_risk(found):
+    inferred = infer(found("post", "/rest", parameters=[bound("flickr.photos.delete")]))
+    assert inferred.effect.risk == "destructive"
+
+
+@pytest.mark.parametrize(
+    ("description", "certain"),
+    [
+        ("Deletes the photo.", False),
+        ("Delete the photo", False),
+        ("**Removes** it.", False),
+        ("Permanently deletes the photo.", False),
+        ("<p>Cancels the order.</p>", False),
+        ("Deleting it takes a day.", False),
+        ("Refund a payment.", False),
+        ("Returns a photo. Deleted ones are left out.", True),
+        ("Returns all. Delete them elsewhere.", True),
+        ("Lists what others deleted", True),
+        ("", True),
+    ],
+)
+def test_a_get_whose_description_begins_with_a_change_is_for_review(found, description, certain):
+    inferred = infer(found("get", "/photo", operationId="photo", description=description))
+    assert (inferred.effect.kind, inferred.certain) == ("read", certain)
+    assert infer(found("head", "/photo", description=description)).certain is certain
+
+
+def test_a_post_whose_description_begins_with_a_change_is_no_read(found):
+    inferred = infer(found("post", "/docs", operationId="query", description="Purges what it finds."))
+    assert inferred.effect.kind == "mutation"
+
+
 # method, path, operationId, summary -> risk
 RISKS = [
     ("post", "/things", "addThing", "", "low"),

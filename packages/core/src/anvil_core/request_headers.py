@@ -43,7 +43,12 @@ _NEVER = frozenset(
     }
 )
 _NEVER_PREFIXES = ("proxy-", "sec-", "x-forwarded-")
-_NEVER_IN_QUERY = frozenset({"_method", "x-http-method-override"})
+_NEVER_IN_QUERY = frozenset(
+    {
+        *("_method", "_method_override", "_httpmethod", "_http_method", "_http_method_override"),
+        *("http_method_override", "x_http_method", "x_http_method_override", "x_method_override"),
+    }
+)
 
 
 def is_ignored(name: str, location: str) -> bool:
@@ -59,4 +64,4 @@ def is_never_an_argument(name: str, location: str) -> bool:
     if location == "header":
         lower = name.lower().replace("_", "-")  # many servers read X_Forwarded_For as X-Forwarded-For
         return lower in _NEVER or lower.startswith(_NEVER_PREFIXES)
-    return location == "cookie" or (location == "query" and name.lower() in _NEVER_IN_QUERY)
+    return location == "cookie" or (location == "query" and name.lower().replace("-", "_") in _NEVER_IN_QUERY)

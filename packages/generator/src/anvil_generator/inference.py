@@ -125,19 +125,38 @@ def _verbs(summary: list[str]) -> list[str]:
     return said
 
 
+def _bound_words(found: FoundOperation) -> list[list[str]]:
+    """Words of what the compiler has bound: "method=photos.delete" names an operation as a path does."""
+    return [words(one.value) for one in found.constants]
+
+
+def _opening(found: FoundOperation) -> list[str]:
+    """The verb that the description begins with, behind markup and "permanently"."""
+    said = words(re.sub(r"<[^>]*>", " ", found.description))
+    while said and said[0].endswith("ly") and said[0] not in MUTATION_VERBS:
+        said = said[1:]
+    return _verbs(said[:1])
+
+
 def _kind(found: FoundOperation) -> tuple[str, bool, str]:
     method, name, summary = found.source.method, _name_words(found), words(found.summary)
+    bound = _bound_words(found)
+    named = [*(name or _path_words(found)), *(word for one in bound for word in one)]
     if method in READ_METHODS:
-        first = words(found.source.operation_id or "")[:1]
-        verb = _first(
-            MUTATION_VERBS - NOUNS_TOO, [*(name or _path_words(found)), *_verbs(summary)]
-        ) or _first(NOUNS_TOO, [*first, *_verbs(summary[:1])])
+        ends = [word for one in bound for word in (*one[:1], *one[-1:])]
+        first = [*words(found.source.operation_id or "")[:1], *ends]
+        verb = (
+            _first(MUTATION_VERBS - NOUNS_TOO, [*named, *_verbs(summary)])
+            or _first(NOUNS_TOO, [*first, *_verbs(summary[:1])])
+            or _first(MUTATION_VERBS, _opening(found))
+        )
         if verb:
-            return "read", False, f'{method.upper()}, but its name or summary says "{verb}"'
+            return "read", False, f'{method.upper()}, but its name, summary or description says "{verb}"'
         return "read", True, f"the method is {method.upper()}"
     if method == "post" and name:
         reads = name[0] in READ_VERBS or name[-1] in READ_VERBS
-        verb = _first(MUTATION_VERBS, [*name, *_verbs(summary), *_path_words(found)])
+        said = [*named, *_verbs(summary), *_path_words(found), *_opening(found)]
+        verb = _first(MUTATION_VERBS, said)
         if reads and not verb:
             return (
                 "read",
@@ -148,7 +167,8 @@ def _kind(found: FoundOperation) -> tuple[str, bool, str]:
 
 
 def _risk(found: FoundOperation) -> tuple[Risk, str]:
-    seen = [*_name_words(found), *_path_words(found), *_verbs(words(found.summary))]
+    bound = [word for one in _bound_words(found) for word in one]
+    seen = [*_name_words(found), *_path_words(found), *bound, *_verbs(words(found.summary))]
     for risk, vocabulary in RISK_WORDS.items():
         word = _first(vocabulary, seen)
         if word:
