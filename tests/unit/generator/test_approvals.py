@@ -14,7 +14,7 @@ from anvil_generator.approvals import (
     Revision,
     fingerprint,
     read_approvals,
-    said_mark,
+    source_fingerprint,
     with_states,
     without_prose,
     write_approvals,
@@ -75,7 +75,7 @@ def review(project, compiled):
         made = compiled(folder, None, policy)
         (one,) = made.contracted
         service = made.air.service
-        return fingerprint(one.operation, service), said_mark(one.found, service, one.said)
+        return fingerprint(one.operation, service), source_fingerprint(one.found, service, one.said)
 
     return look
 
@@ -179,7 +179,7 @@ def test_the_mark_of_what_is_said_sees_all_that_is_found(project, compiled, fiel
     found, service = one.found, made.air.service
     value = found.source.model_copy(update={"operation_id": "x"}) if field == "source" else None
     changed = dataclasses.replace(found, **{field: value or another(getattr(found, field))})
-    before, after = (said_mark(each, service, one.said) for each in (found, changed))
+    before, after = (source_fingerprint(each, service, one.said) for each in (found, changed))
     assert before != after
 
 
@@ -188,7 +188,9 @@ def test_the_mark_of_what_is_said_is_of_no_place(project, compiled):
     (one,) = made.contracted
     source = one.found.source.model_copy(update={"line": 7, "pointer": "/x"})
     moved = dataclasses.replace(one.found, source=source)
-    assert said_mark(moved, made.air.service, one.said) == said_mark(one.found, made.air.service, one.said)
+    assert source_fingerprint(moved, made.air.service, one.said) == source_fingerprint(
+        one.found, made.air.service, one.said
+    )
 
 
 UNSEEN = {
@@ -238,7 +240,10 @@ def approve(compiled):
         made = compiled(folder)
         entries = {
             one.id: Approval(
-                fingerprint=fingerprint(one, made.air.service), said="", by="Ann", date="2026-11-30"
+                fingerprint=fingerprint(one, made.air.service),
+                source_fingerprint="",
+                by="Ann",
+                date="2026-11-30",
             )
             for one in made.air.operations
             if one.name in names
@@ -322,7 +327,9 @@ def test_the_approval_of_one_is_not_that_of_another(project, compiled, approve):
 
 def test_the_file_comes_back_as_it_was_written(tmp_path):
     path = tmp_path / "approvals.yaml"
-    one = Approval(fingerprint="1:ab", said="1:cd", by="Ann: Émile", date="2026-11-30", note="# no\n'yes'")
+    one = Approval(
+        fingerprint="1:ab", source_fingerprint="1:cd", by="Ann: Émile", date="2026-11-30", note="# no\n'yes'"
+    )
     written = Approvals(revision=Revision(number=3, contract_digest="x"), operations={"b.c": one, "a.b": one})
     write_approvals(path, written)
     first = path.read_bytes()
@@ -343,9 +350,13 @@ def test_no_file_is_no_approval(tmp_path):
         ("- a\n", 1, "must be a mapping"),
         ("operations: approved\n", 1, "operations: "),
         ("operations:\n  a.b: approved\n", 2, "operations.a.b: must be a mapping"),
-        ("operations:\n  a.b: {said: x, by: y, date: z}\n", 2, "operations.a.b.fingerprint: Field required"),
         (
-            "operations:\n  a.b:\n    fingerprint: 7\n    said: x\n    by: y\n    date: z\n",
+            "operations:\n  a.b: {source_fingerprint: x, by: y, date: z}\n",
+            2,
+            "operations.a.b.fingerprint: Field required",
+        ),
+        (
+            "operations:\n  a.b:\n    fingerprint: 7\n    source_fingerprint: x\n    by: y\n    date: z\n",
             3,
             "operations.a.b.fingerprint: ",
         ),
@@ -367,6 +378,7 @@ def test_a_broken_file_is_told_with_its_line(tmp_path, text, line, words):
 def test_a_date_without_quotes_is_read(tmp_path):
     path = tmp_path / "approvals.yaml"
     path.write_text(
-        "operations:\n  a.b: {fingerprint: '1:a', said: '1:b', by: Ann, date: 2026-11-30}\n", encoding="utf-8"
+        "operations:\n  a.b: {fingerprint: '1:a', source_fingerprint: '1:b', by: Ann, date: 2026-11-30}\n",
+        encoding="utf-8",
     )
     assert read_approvals(path)[0].operations["a.b"].date == "2026-11-30"

@@ -24,7 +24,9 @@ def planned(project, compiled):
         folder = project(**more)
         air = compiled(folder).air
         entries = {
-            one.id: Approval(fingerprint=fingerprint(one, air.service), said="", by="A", date="2026-11-30")
+            one.id: Approval(
+                fingerprint=fingerprint(one, air.service), source_fingerprint="", by="A", date="2026-11-30"
+            )
             for one in air.operations
             if one.name in approved
         }

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from anvil_core.names import LONGEST_SERVICE_ID, SERVICE_ID, TOOL_NAME
+
 JsonSchema = dict[str, Any]
 Location = Literal["path", "query", "header", "cookie"]
 Risk = Literal["none", "low", "medium", "high", "financial", "destructive"]
@@ -61,7 +63,7 @@ class Source(Frozen):
 class Service(Frozen):
     """The API. ``base_path`` starts with "/" and does not end with one; "" stands for the root."""
 
-    id: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=16)
+    id: str = Field(pattern=f"^{SERVICE_ID}$", max_length=LONGEST_SERVICE_ID)
     version: str
     title: str
     description: str = ""
@@ -197,7 +199,7 @@ class Operation(Frozen):
     """
 
     id: str
-    name: str = Field(pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$")
+    name: str = Field(pattern=f"^{TOOL_NAME}$")
     title: str
     description: str = ""
     tags: tuple[str, ...] = ()

@@ -1,7 +1,6 @@
 """Tool names: readable, unique, short enough for every harness, and the same whatever the order.
 
-A name matches ``[a-z][a-z0-9]*(_[a-z0-9]+)*``: no capital, no dash, no double underscore, so that no
-harness changes it (facts: claude.md section 1, codex.md on renaming).
+A name has no capital, no dash and no double underscore, so that no harness changes it.
 """
 
 from __future__ import annotations
@@ -14,6 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+TOOL_NAME = r"[a-z][a-z0-9]*(_[a-z0-9]+)*"
+SERVICE_ID = r"[a-z][a-z0-9]*(-[a-z0-9]+)*"
+LONGEST_SERVICE_ID = 16
 HASH_LENGTH = 6
 LONG_HASH_LENGTH = 10
 LONGEST_WHOLE_NAME = 63

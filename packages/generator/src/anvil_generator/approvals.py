@@ -34,14 +34,14 @@ HEADING = (
 
 
 class Approval(Frozen):
-    """One review. ``fingerprint`` and ``said`` are "1:" and a SHA-256 in hex; ``date`` has the year first.
+    """One review. The fingerprints are "1:" and a SHA-256 in hex; ``date`` has the year first.
 
-    ``fingerprint`` covers all that was reviewed; ``said`` only what the document and the manifest say,
-    so that a change of Anvil's own rules can be told from a change of the API.
+    ``fingerprint`` covers all that was reviewed; ``source_fingerprint`` only what the document and the
+    manifest say, so that a change of Anvil's own rules can be told from a change of the API.
     """
 
     fingerprint: str
-    said: str
+    source_fingerprint: str
     by: str
     date: str
     note: str = ""
@@ -99,7 +99,7 @@ def fingerprint(operation: Operation, service: Service) -> str:
     )
 
 
-def said_mark(found: FoundOperation, service: Service, manifest: Mapping[str, Any]) -> str:
+def source_fingerprint(found: FoundOperation, service: Service, manifest: Mapping[str, Any]) -> str:
     """Version and SHA-256 of what the document and the manifest say, without Anvil's own guesses.
 
     All that was found is in it, prose too, since a guess may rest on any of it. ``manifest`` is

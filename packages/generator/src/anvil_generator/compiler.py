@@ -6,13 +6,14 @@ import difflib
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from anvil_core import catalog, names
 from anvil_core.air import Air, Service
 from anvil_core.problems import Position, Problem
 from anvil_generator import harnesses
-from anvil_generator.approvals import said_mark, with_states
+from anvil_generator.approvals import source_fingerprint, with_states
 from anvil_generator.contract import contract
 from anvil_generator.errors import Failed, failure
 from anvil_generator.sources import origin, read
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from anvil_generator.project import Project
     from anvil_generator.sources import Document, FoundOperation, Home
 
-SERVICE_ID_LENGTH = 16
 NO_APPROVAL = "no operation is approved yet: review them with `anvil inspect`, then `anvil approve`"
 
 
@@ -41,10 +41,14 @@ class Compiled:
     revision: int
     revision_recorded: bool
 
-    def said_mark(self, operation_id: str) -> str:
+    def source_fingerprint(self, operation_id: str) -> str:
         """The mark of what document and manifest say of one operation."""
-        one = next(one for one in self.contracted if one.operation.id == operation_id)
-        return said_mark(one.found, self.air.service, one.said)
+        one = self._by_id[operation_id]
+        return source_fingerprint(one.found, self.air.service, one.said)
+
+    @cached_property
+    def _by_id(self) -> dict[str, Contracted]:
+        return {one.operation.id: one for one in self.contracted}
 
     @property
     def total(self) -> int:
@@ -121,8 +125,8 @@ def _harnesses(project: Project) -> tuple[Harness, ...]:
 
 def _service(project: Project, document: Document, service_id: str | None, home: Home) -> Service:
     identifier = service_id or project.manifest.service or _slug(document.title)
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", identifier) or len(identifier) > SERVICE_ID_LENGTH:
-        allowed = f"lower-case letters, digits and single dashes, at most {SERVICE_ID_LENGTH} in all"
+    if not re.fullmatch(names.SERVICE_ID, identifier) or len(identifier) > names.LONGEST_SERVICE_ID:
+        allowed = f"lower-case letters, digits and single dashes, at most {names.LONGEST_SERVICE_ID} in all"
         message = f'"{identifier}" is no service id: {allowed}; give one with --service'
         raise failure("service_id", message, document.uri, usage=service_id is not None)
     address, base_path = home
@@ -274,7 +278,7 @@ def _warnings(
 
 
 def _slug(title: str) -> str:
-    return "-".join(names.words(title))[:SERVICE_ID_LENGTH].strip("-") or "api"
+    return "-".join(names.words(title))[: names.LONGEST_SERVICE_ID].strip("-") or "api"
 
 
 def describe(operation: Operation) -> dict[str, Any]:

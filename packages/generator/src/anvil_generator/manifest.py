@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from anvil_core.air import Frozen, KeyForm, KeyMode, Location, Retries, Risk
+from anvil_core.names import LONGEST_SERVICE_ID, SERVICE_ID, TOOL_NAME
 from anvil_generator.yamlfiles import YamlFile, read_yaml, validate
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class ManifestOperation(Frozen):
     idempotency: ManifestIdempotency | None = None
     confirmation: ManifestConfirmation | None = None
     retries: Retries | None = None
-    name: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9]*(_[a-z0-9]+)*$")
+    name: str | None = Field(default=None, pattern=f"^{TOOL_NAME}$")
     state: Literal["blocked"] | None = None
     loosen: Loosen | None = None
 
@@ -54,7 +55,7 @@ class Manifest(Frozen):
 
     anvil: Literal[1] = 1
     document: str
-    service: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=16)
+    service: str | None = Field(default=None, pattern=f"^{SERVICE_ID}$", max_length=LONGEST_SERVICE_ID)
     server: str | None = None
     description: str | None = None
     author: str | None = None

@@ -75,9 +75,9 @@ def _only_rules_changed(operation: Operation, compiled: Compiled, project: Proje
     approval, service = project.approvals.operations.get(operation.id), compiled.air.service
     if approval is None or operation.state == "blocked":
         return False
-    return approval.said == compiled.said_mark(operation.id) and approval.fingerprint != fingerprint(
-        operation, service
-    )
+    return approval.source_fingerprint == compiled.source_fingerprint(
+        operation.id
+    ) and approval.fingerprint != fingerprint(operation, service)
 
 
 def _method_and_path(operation: Operation) -> str:
@@ -114,8 +114,10 @@ def _write(
         mark = fingerprint(operation, service)
         if entries.get(operation.id) is None or entries[operation.id].fingerprint != mark:
             today = dt.datetime.now(tz=dt.UTC).date().isoformat()
-            said = compiled.said_mark(operation.id)
-            entries[operation.id] = Approval(fingerprint=mark, said=said, by=by, date=today, note=note)
+            said = compiled.source_fingerprint(operation.id)
+            entries[operation.id] = Approval(
+                fingerprint=mark, source_fingerprint=said, by=by, date=today, note=note
+            )
             new.append(operation)
     updated = compiled.air.model_copy(
         update={"operations": with_states(compiled.air.operations, service, entries)}

@@ -4,23 +4,23 @@ from anvil_generator.sources.assemble import assemble, reachable
 from anvil_generator.sources.document import read, read_bytes
 from anvil_generator.sources.model import (
     Document,
-    Failed,
+    FailedOperation,
     FoundOperation,
     Home,
     Reason,
     Server,
-    Withheld,
+    WithheldOperation,
 )
 from anvil_generator.sources.servers import origin
 
 __all__ = [
     "Document",
-    "Failed",
+    "FailedOperation",
     "FoundOperation",
     "Home",
     "Reason",
     "Server",
-    "Withheld",
+    "WithheldOperation",
     "assemble",
     "origin",
     "reachable",

@@ -77,7 +77,7 @@ def _plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Withheld:
+class WithheldOperation:
     """An operation left out on purpose, and the place that says why.
 
     The source's ``method`` is "*" for a path item that stands in another document.
@@ -90,7 +90,7 @@ class Withheld:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedOperation:
     """An operation that cannot be compiled as it is written; the problem is a warning to the whole."""
 
     source: SourceRef
@@ -116,6 +116,6 @@ class Document:
     servers: tuple[Server, ...] = ()
     auth: tuple[AuthScheme, ...] = ()
     operations: tuple[FoundOperation, ...] = ()
-    withheld: tuple[Withheld, ...] = ()
-    failed: tuple[Failed, ...] = ()
+    withheld: tuple[WithheldOperation, ...] = ()
+    failed: tuple[FailedOperation, ...] = ()
     problems: tuple[Problem, ...] = ()

@@ -17,7 +17,7 @@ from anvil_generator.sources import (
     security,
     servers,
 )
-from anvil_generator.sources.model import Failed, FoundOperation, Withheld
+from anvil_generator.sources.model import FailedOperation, FoundOperation, WithheldOperation
 from anvil_generator.sources.pointers import Pointer
 from anvil_generator.sources.raw import Stop, text
 
@@ -58,8 +58,8 @@ class Account:
     """What became of each operation."""
 
     operations: list[FoundOperation] = field(default_factory=list)
-    withheld: list[Withheld] = field(default_factory=list)
-    failed: list[Failed] = field(default_factory=list)
+    withheld: list[WithheldOperation] = field(default_factory=list)
+    failed: list[FailedOperation] = field(default_factory=list)
 
 
 def read(around: Surroundings) -> Account:
@@ -79,7 +79,7 @@ def read(around: Surroundings) -> Account:
 def _leave_out(raw: Raw, account: Account, source: SourceRef, stop: Stop) -> None:
     position = raw.position(stop.pointer)
     if stop.reason:
-        account.withheld.append(Withheld(source, stop.reason, stop.message, position))
+        account.withheld.append(WithheldOperation(source, stop.reason, stop.message, position))
         return
     problem = Problem(
         severity="warning",
@@ -88,7 +88,7 @@ def _leave_out(raw: Raw, account: Account, source: SourceRef, stop: Stop) -> Non
         position=position,
         operation=source.operation_id or f"{source.method.upper()} {source.path}",
     )
-    account.failed.append(Failed(source, problem))
+    account.failed.append(FailedOperation(source, problem))
 
 
 def _places(raw: Raw, account: Account) -> Iterator[Place]:
