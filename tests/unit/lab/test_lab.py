@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from docker.errors import NotFound
 
 from anvil_lab import lab as labs
 from anvil_lab.container import Finished
 from anvil_lab.errors import LabError
+from anvil_lab.inside.records import Call, Run
 from anvil_lab.lab import Lab
 from anvil_lab.scenario import Setting, Step, Trial
 
@@ -103,3 +106,38 @@ def test_a_run_without_a_result_is_an_error(end, says, bundle, ran):
     ran["end"] = end
     with pytest.raises(LabError, match=says):
         lab.trial(TRIAL, bundle)
+
+
+def batches(ran, monkeypatch, good_from):
+    """Each run's result is the number of times that it was made; some give nothing before a given time."""
+    made = {}
+
+    def run(client, image, command, **_):
+        if command[3] == "prepare":
+            return Finished(0, "", "", 1)
+        ran["commands"].append((command[4], len(json.loads(command[5]))))
+        lines = []
+        for one in json.loads(command[5]):
+            made[one["mode"]] = made.get(one["mode"], 0) + 1
+            lines.append(json.dumps({"result": {**json.loads(RESULT), "version": str(made[one["mode"]])}}))
+        return Finished(0, "\n".join(lines) + "\n", "", 1)
+
+    monkeypatch.setattr(labs.container, "run", run)
+    runs = [Run("claude", "/bundle", [Call(tool="t")], mode=str(number)) for number in range(23)]
+    return runs, lambda number, result: int(result.version) < good_from.get(number, 1)
+
+
+def test_a_batch_is_made_in_parts_and_what_tells_nothing_again(bundle, ran, monkeypatch):
+    runs, once_more = batches(ran, monkeypatch, {0: 3, 22: 2, 5: 9})
+    results = Lab(Client(), "claude", "image", "key").batch(runs, bundle, once_more)
+    assert [result.version for result in results] == ["3", *"1111", "3", *("1" * 16), "2"]
+    assert ran["commands"] == [("2", 20), ("2", 3), ("1", 3), ("1", 2)]
+
+
+@pytest.mark.parametrize("stdout", ['{"problem": "no bundle"}\n', "", "noise\n"])
+def test_a_batch_with_a_run_that_failed_is_an_error(bundle, ran, stdout):
+    lab = Lab(Client(), "claude", "image", "key")
+    lab.prepared(bundle)
+    ran["end"] = Finished(0, stdout, "", 1)
+    with pytest.raises((LabError, ValueError)):
+        lab.batch([Run("claude", "/bundle", [Call(tool="t")])], bundle)

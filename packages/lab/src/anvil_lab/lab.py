@@ -19,18 +19,20 @@ from anvil_lab.inside.records import Result
 from anvil_lab.scenario import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from docker import DockerClient
 
     from anvil_lab.container import Finished
+    from anvil_lab.inside.records import Run
     from anvil_lab.scenario import Trial
 
 BUNDLE = "/bundle"
 PREPARED = "/prepared"
 WHEELHOUSE = "/opt/wheelhouse"
 _RESULT = TypeAdapter(Result)
+_IN_ONE_CONTAINER = 20
 _INSIDE = ("python3", "-m", "anvil_lab.inside")
 
 
@@ -51,6 +53,40 @@ class Lab:
             how = "timed out" if finished.timed_out else f"ended with {finished.exit_code}"
             raise LabError(f"the run {how}: {finished.stderr[-2000:]}")
         return _RESULT.validate_json(lines[-1]), finished.seconds
+
+    def batch(
+        self,
+        runs: Sequence[Run],
+        bundle: Path,
+        once_more: Callable[[int, Result], bool] = lambda _number, _result: False,
+    ) -> list[Result]:
+        """Many runs, several to a container.
+
+        `once_more` says of a result that it tells nothing, as where the bundle's server was not up in time:
+        such runs are made again, twice at most.
+        """
+        found: dict[int, Result] = {}
+        wanted = list(range(len(runs)))
+        for workers in (2, 1, 1):
+            for start in range(0, len(wanted), _IN_ONE_CONTAINER):
+                part = wanted[start : start + _IN_ONE_CONTAINER]
+                made = self._batch([runs[number] for number in part], bundle, workers)
+                found |= dict(zip(part, made, strict=True))
+            wanted = [number for number in wanted if once_more(number, found[number])]
+        return [found[number] for number in range(len(runs))]
+
+    def _batch(self, runs: Sequence[Run], bundle: Path, workers: int) -> list[Result]:
+        if not runs:
+            return []
+        mounts = [Mount(str(bundle), BUNDLE), Mount(self.prepared(bundle), PREPARED)]
+        command = [*_INSIDE, "batch", str(workers), json.dumps([as_json(run) for run in runs])]
+        limits = Limits(memory="4g", processes=1024, seconds=90 * len(runs))
+        finished = self.execute(command, mounts, limits)
+        lines = [json.loads(line) for line in finished.stdout.splitlines()]
+        problems = [line["problem"] for line in lines if "problem" in line]
+        if finished.exit_code != 0 or problems or len(lines) != len(runs):
+            raise LabError(f"a batch of runs failed: {problems or finished.stderr[-2000:]}")
+        return [_RESULT.validate_python(line["result"]) for line in lines]
 
     def execute(
         self, command: Sequence[str], mounts: Sequence[Mount] = (), limits: Limits | None = None

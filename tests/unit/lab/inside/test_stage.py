@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -7,8 +8,8 @@ import pytest
 
 from anvil_lab.inside import stage
 from anvil_lab.inside.claude import Claude
-from anvil_lab.inside.place import Report
-from anvil_lab.inside.records import Call, Fault, Run, ServedTool
+from anvil_lab.inside.place import Place, Report
+from anvil_lab.inside.records import Call, Fault, Run, ServedTool, Surroundings
 
 # Plays a harness: asks the model, carries each call out by one request to the API, tells the model.
 CLIENT = """
@@ -70,7 +71,7 @@ class Fake(Claude):
 
 @pytest.fixture
 def folders(tmp_path, monkeypatch):
-    monkeypatch.setitem(stage.HARNESSES, "fake", Fake)
+    monkeypatch.setattr(stage, "driver", lambda _harness: Fake())
     bundle = tmp_path / "bundle"
     (bundle / "mcp").mkdir(parents=True)
     (bundle / "catalog.json").write_text("{}")
@@ -126,6 +127,27 @@ def test_the_servers_environment_is_made_or_copied(folders):
     (folders / "bundle" / "mcp" / "server.py").write_text("raise SystemExit('no pip')\n")
     with pytest.raises(RuntimeError, match="no pip"):
         perform(folders, wheelhouse="/wheels")
+
+
+def test_the_surroundings_are_written_and_filled_in(folders):
+    around = Surroundings(
+        environment={"ONE": "{project}/bin"},
+        flags=["--port", "{model_port}"],
+        files={"{project}/bin/python3": "#!/bin/sh\n", "{project}/text": "x"},
+    )
+    place = Place(folders / "home", folders / "project", folders, folders, "http://h:7", "http://h:8", "/bin")
+    run = stage.surround(place, Run("fake", "b", [], surroundings=around))
+    assert run.surroundings.environment == {"ONE": f"{folders}/project/bin"}
+    assert run.surroundings.flags == ["--port", "7"]
+    assert stage.files_in(folders / "project") == {"bin/python3", "text"}
+    assert os.access(folders / "project" / "bin" / "python3", os.X_OK)
+    assert not os.access(folders / "project" / "text", os.X_OK)
+
+
+def test_what_a_run_made_in_the_project_is_told(folders, monkeypatch):
+    (folders / "project" / "old").touch()
+    monkeypatch.setattr(Fake, "client", CLIENT + "open('new', 'w').close()\n")
+    assert perform(folders).made == ["new"]
 
 
 def test_a_harness_that_never_asks_or_never_ends_is_an_error(folders, monkeypatch):

@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from anvil_lab.inside.place import FOREIGN, PROMPT, Place, Report, Seen, read_json, tool_server, write_json
-from anvil_lab.inside.records import Call, Refuser, Run, ServedTool
-from anvil_lab.inside.scripted_messages import LAST_WORDS
+from anvil_lab.inside.records import Call, Fired, Refuser, Run, ServedTool
+from anvil_lab.inside.scripted_messages import LAST_WORDS, Model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,10 +33,16 @@ _BY_HARNESS = re.compile(
 
 
 class Claude:
+    shapes = (None,)
+
+    def model(self, run: Run) -> Model:  # noqa: ARG002 - one form of tool call
+        return Model([])
+
     def settle(self, place: Place, run: Run) -> None:
         settings: dict[str, Any] = {}
-        if run.grant == "allow":
-            settings["permissions"] = {"allow": [self._prefix(place), f"mcp__{FOREIGN}", SHELL_TOOL]}
+        rule = run.rule or ("allow" if run.grant == "allow" else "none")
+        if rule != "none":
+            settings["permissions"] = {rule: [self._prefix(place), f"mcp__{FOREIGN}", SHELL_TOOL]}
         write_json(place.home / ".claude" / "settings.json", settings)
         write_json(
             place.home / ".claude.json",
@@ -48,6 +54,9 @@ class Claude:
             },
         )
         project: dict[str, Any] = {} if run.hooks else {"disableAllHooks": True}
+        project |= run.surroundings.project_settings
+        if run.surroundings.project_environment:
+            project["env"] = run.surroundings.project_environment
         write_json(place.project / ".claude" / "settings.json", project)
         server = tool_server(place.api, [ServedTool("echo", "POST", f"/{FOREIGN}/echo")])
         servers = {FOREIGN: {"command": server[0], "args": server[1:]}}
@@ -76,10 +85,10 @@ class Claude:
             return f"mcp__{FOREIGN}__{call.foreign}"
         return f"{self._prefix(place)}__{call.tool}"
 
-    def arguments(self, call: Call) -> dict[str, Any]:
+    def arguments(self, call: Call) -> Any:
         if call.shell is not None:
             return {"command": call.shell, "description": "A step of the script"}
-        return call.args
+        return {**call.args, "filler": "x" * call.filler} if call.filler else call.args
 
     def environment(self, place: Place) -> dict[str, str]:
         return {
@@ -87,6 +96,7 @@ class Claude:
             "ANTHROPIC_BASE_URL": place.model,
             "ANTHROPIC_API_KEY": KEY,
             "ENABLE_TOOL_SEARCH": "false",
+            "MCP_CONNECT_TIMEOUT_MS": "60000",  # not 5 s: on a busy machine the tools would be missing
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
@@ -94,7 +104,7 @@ class Claude:
         }
 
     def command(self, place: Place, run: Run) -> list[str]:
-        mode = "bypassPermissions" if run.grant == "bypass" else "default"
+        mode = run.mode or ("bypassPermissions" if run.grant == "bypass" else "default")
         command = [PROGRAM, "--permission-mode", mode]
         if run.person is None:
             command += ["-p", PROMPT, "--output-format", "stream-json", "--verbose", "--include-hook-events"]
@@ -119,7 +129,7 @@ class Claude:
         return terminal.screens
 
     def report(self, output: str) -> Report:
-        version, servers, notices = "", {}, []
+        version, servers, notices, fired = "", {}, [], []
         for line in output.splitlines():
             event = _json_object(line)
             kind = event.get("subtype")
@@ -129,9 +139,12 @@ class Claude:
                 notices += [f"plugin error: {error}" for error in event.get("plugin_errors") or []]
             elif kind == "hook_response" and event.get("hook_event") == "PreToolUse":
                 notices.append(f"hook: {event.get('outcome')}, exit {event.get('exit_code')}")
+                tool = str(event.get("hook_name", "")).partition(":")[2]
+                outcome, output = str(event.get("outcome")), str(event.get("stdout", ""))
+                fired.append(Fired(tool, outcome, event.get("exit_code"), output))
             elif kind == "informational":
                 notices.append(str(event.get("content", event)))
-        return Report(version, servers, notices)
+        return Report(version, servers, notices, fired)
 
     def seen(self, requests: Sequence[dict[str, Any]], use_id: str) -> Seen:
         messages = requests[-1].get("messages", []) if requests else []
@@ -148,6 +161,9 @@ class Claude:
         if _BY_HOOK.search(seen.text):
             return "hook"
         return "harness" if _BY_HARNESS.search(seen.text) else "server"
+
+    def absent(self, seen: Seen) -> bool:
+        return seen.is_error and "No such tool available" in seen.text
 
     def _cli(self, place: Place, *arguments: str) -> None:
         environment = self.environment(place)
@@ -175,6 +191,9 @@ class Claude:
     def _prefix(self, place: Place) -> str:
         parts = (re.sub(r"[^A-Za-z0-9_-]", "_", part) for part in (self._plugin(place), self._server(place)))
         return "mcp__plugin_" + "_".join(parts)
+
+
+Driver = Claude
 
 
 def _json_object(line: str) -> dict[str, Any]:

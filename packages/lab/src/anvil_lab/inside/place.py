@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from anvil_lab.inside.records import Call, Refuser, Run, ServedTool
+    from anvil_lab.inside.records import Call, Fired, Refuser, Run, ServedTool
     from anvil_lab.inside.terminal import Terminal
 
 FOREIGN = "foreign"
@@ -51,6 +51,7 @@ class Report:
     version: str
     servers: dict[str, str]
     notices: list[str]
+    fired: list[Fired] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -63,11 +64,39 @@ class Seen:
     extra: list[str]
 
 
+class ScriptedModel(Protocol):
+    """A model that makes the calls of a script; a server, started by entering it."""
+
+    before: Callable[[int], None]
+    turn: int
+    unexpected: list[str]
+
+    @property
+    def url(self) -> str: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def script(self, calls: Sequence[tuple[str, Any]]) -> list[str]:
+        """Take the calls (name, arguments) that the model will make; their ids."""
+
+    def main_requests(self) -> list[dict[str, Any]]: ...
+
+    def offered(self) -> list[str]: ...
+
+
 class Harness(Protocol):
-    """All that is particular to one harness."""
+    """All that is particular to one harness. `shapes`: the forms in which its models call tools."""
+
+    @property
+    def shapes(self) -> tuple[str | None, ...]: ...
+
+    def model(self, run: Run) -> ScriptedModel:
+        """The model in the protocol that the harness speaks."""
 
     def settle(self, place: Place, run: Run) -> None:
-        """Write the home's and the project's settings: grant, hooks on or off."""
+        """Write the home's and the project's settings: mode and rule, hooks on or off, surroundings."""
 
     def replace_server(self, place: Place, tools: Sequence[ServedTool]) -> None:
         """Start another server under the bundle's server name."""
@@ -80,7 +109,7 @@ class Harness(Protocol):
 
     def tool_name(self, place: Place, call: Call) -> str: ...
 
-    def arguments(self, call: Call) -> dict[str, Any]: ...
+    def arguments(self, call: Call) -> Any: ...
 
     def environment(self, place: Place) -> dict[str, str]: ...
 
@@ -95,6 +124,8 @@ class Harness(Protocol):
     def seen(self, requests: Sequence[dict[str, Any]], use_id: str) -> Seen: ...
 
     def refused_by(self, seen: Seen) -> Refuser | None: ...
+
+    def absent(self, seen: Seen) -> bool: ...
 
 
 def read_json(path: Path) -> Any:

@@ -12,6 +12,8 @@ Grant = Literal["none", "allow", "bypass"]
 Way = Literal["marketplace", "plugin-dir"]
 When = Literal["before-start", "first-turn"]
 Refuser = Literal["hook", "server", "harness"]
+Trust = Literal["entry", "bypass", "none"]
+Rule = Literal["none", "allow", "ask", "deny"]
 FaultKind = Literal[
     "catalog-missing",
     "catalog-cut-short",
@@ -20,6 +22,12 @@ FaultKind = Literal[
     "hook-crashing",
     "hook-removed",
     "python-gone",
+    "python-not-executable",
+    "python",
+    "command",
+    "file",
+    "catalog-spliced",
+    "bytecode-planted",
 ]
 
 
@@ -28,13 +36,15 @@ class Call:
     """One call that the model makes; exactly one of `tool`, `foreign` and `shell` is set.
 
     `tool` is a tool of the bundle's server, `foreign` one of a server that has nothing to do with it, `shell`
-    a command line for the harness's own shell tool.
+    a command line for the harness's own shell tool. `args` may be any JSON value; with `filler`, an argument
+    of that many characters is added to it.
     """
 
     tool: str | None = None
     foreign: str | None = None
     shell: str | None = None
-    args: dict[str, Any] = field(default_factory=dict)
+    args: Any = field(default_factory=dict)
+    filler: int = 0
 
 
 @dataclass(frozen=True)
@@ -45,12 +55,38 @@ class ServedTool:
     method: str = "POST"
     path: str = "/"
     schema: dict[str, Any] | None = None
+    read_only: bool = False
 
 
 @dataclass(frozen=True)
 class Fault:
+    """What is broken, and when.
+
+    `text` is, for `python`: a shell script that stands in for python3, which it finds as `{python}`; for
+    `command`: what stands in for the hook's command, which is `{hook}`; for `file`: the new text of the
+    bundle's `file`, whose old one is `{original}`. `timeout` (seconds) replaces the hook's own.
+    """
+
     kind: FaultKind
     when: When = "first-turn"
+    text: str = ""
+    file: str = ""
+    timeout: float | None = None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What else is there when the harness starts.
+
+    In all texts, `{project}` is the project's folder, `{path}` the search path, `{model_port}` the scripted
+    model's port, and `{programs}` a folder with every program of the machine but python3.
+    """
+
+    environment: dict[str, str] = field(default_factory=dict)
+    project_environment: dict[str, str] = field(default_factory=dict)
+    project_settings: dict[str, Any] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,18 +101,28 @@ class Answer:
 
 @dataclass(frozen=True)
 class Run:
-    """One start of a harness with a bundle installed."""
+    """One start of a harness with a bundle installed.
+
+    `mode` is a permission mode in the harness's own word; without one, and without `rule`, `grant` says both.
+    `shape` is the form in which the model calls tools, where the harness has several. `trust` is how the user
+    trusts the plugin's hooks, where the harness wants that: by its settings, by a flag, or not.
+    """
 
     harness: str
     bundle: str
     calls: list[Call]
     grant: Grant = "none"
+    mode: str | None = None
+    rule: Rule | None = None
     install: Way = "marketplace"
     hooks: bool = True
     replaced: list[ServedTool] | None = None
     fault: Fault | None = None
+    surroundings: Surroundings = field(default_factory=Surroundings)
     answers: list[Answer] = field(default_factory=list)
     person: list[Literal["yes", "no"]] | None = None
+    shape: str | None = None
+    trust: Trust = "entry"
     prepared: str | None = None
     wheelhouse: str | None = None
     seconds: float = 60
@@ -96,7 +142,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Told:
-    """What the model was told about one call; `extra` is what a hook said beside the answer."""
+    """What the model was told about one call; `extra` is what a hook said beside the answer.
+
+    `absent`: the harness had no such tool, as when its server did not start.
+    """
 
     name: str
     answered: bool
@@ -104,6 +153,17 @@ class Told:
     text: str
     extra: list[str]
     refused_by: Refuser | None
+    absent: bool = False
+
+
+@dataclass(frozen=True)
+class Fired:
+    """One run of a hook before a call, as the harness told of it: what it printed, and how it ended."""
+
+    tool: str
+    outcome: str
+    exit_code: int | None
+    output: str
 
 
 @dataclass(frozen=True)
@@ -120,6 +180,8 @@ class Result:
     seconds: dict[str, float]
     stderr: str
     error: str | None = None
+    fired: list[Fired] = field(default_factory=list)
+    made: list[str] = field(default_factory=list)
 
 
 def read_run(value: dict[str, Any]) -> Run:
@@ -131,6 +193,7 @@ def read_run(value: dict[str, Any]) -> Run:
             "calls": [Call(**call) for call in value["calls"]],
             "replaced": None if replaced is None else [ServedTool(**tool) for tool in replaced],
             "fault": None if fault is None else Fault(**fault),
+            "surroundings": Surroundings(**value.get("surroundings", {})),
             "answers": [Answer(**answer) for answer in value["answers"]],
         }
     )

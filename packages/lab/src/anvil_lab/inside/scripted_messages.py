@@ -28,7 +28,7 @@ def text(words: str) -> Json:
     return {"type": "text", "text": words}
 
 
-def tool_use(turn: int, name: str, arguments: Json) -> Json:
+def tool_use(turn: int, name: str, arguments: Any) -> Json:
     return {"type": "tool_use", "id": f"toolu_{turn:04d}", "name": name, "input": arguments}
 
 
@@ -58,6 +58,17 @@ class Model(ThreadingHTTPServer):
     def __exit__(self, *_: object) -> None:
         self.shutdown()
         self.server_close()
+
+    def script(self, calls: Sequence[tuple[str, Any]]) -> list[str]:
+        """Take the calls (name, arguments) that the model will make, one a turn; their ids."""
+        uses = [tool_use(turn, name, arguments) for turn, (name, arguments) in enumerate(calls)]
+        self.turns = [*([use] for use in uses), [text(LAST_WORDS)]]
+        return [str(use["id"]) for use in uses]
+
+    def offered(self) -> list[str]:
+        """The names of the tools that the model could call."""
+        requests = self.main_requests()
+        return [str(tool.get("name")) for tool in requests[0]["tools"]] if requests else []
 
     def main_requests(self) -> list[Json]:
         """The bodies of the conversation's requests, side questions left out."""

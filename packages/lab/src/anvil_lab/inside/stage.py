@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anvil_lab.inside import faults
-from anvil_lab.inside.claude import Claude
 from anvil_lab.inside.http_api import Api
 from anvil_lab.inside.place import Place
-from anvil_lab.inside.records import Result, Run, Told
-from anvil_lab.inside.scripted_messages import LAST_WORDS, Model, text, tool_use
+from anvil_lab.inside.records import Result, Run, Surroundings, Told
 from anvil_lab.inside.terminal import Terminal, TerminalError
 
 if TYPE_CHECKING:
     from anvil_lab.inside.place import Harness
 
-HARNESSES: dict[str, type[Harness]] = {"claude": Claude}
 CACHE = ".cache/anvil"
 
 
@@ -49,23 +48,32 @@ class Ended:
     error: str | None = None
 
 
+def driver(harness: str) -> Harness:
+    """The driver of a harness: `Driver` of the module with its name."""
+    made: Harness = importlib.import_module(f"anvil_lab.inside.{harness}").Driver()
+    return made
+
+
 def perform(run: Run, *, home: Path, project: Path) -> Result:
     """Carry the run out and tell what the model was told and what reached the API."""
-    harness = HARNESSES[run.harness]()
+    harness = driver(run.harness)
     clock = Clock()
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lab-")))
-        model = Model([], None)
+        model = harness.model(run)
         api = stack.enter_context(Api(run.answers, lambda: model.turn))
         stack.enter_context(model)
         place = Place(home, project, Path(run.bundle), scratch, model.url, api.url)
         place, python = _with_path(_with_copy(place, run), run)
+        run = surround(place, run)
         names = [harness.tool_name(place, call) for call in run.calls]
-        uses = [tool_use(i, names[i], harness.arguments(call)) for i, call in enumerate(run.calls)]
-        model.turns = [*([use] for use in uses), [text(LAST_WORDS)]]
+        ids = model.script([(names[i], harness.arguments(call)) for i, call in enumerate(run.calls)])
         if run.replaced is not None:
             harness.replace_server(place, run.replaced)
+        if run.fault is not None:
+            faults.edit_hooks(run.fault, place.bundle, run.harness)
         harness.settle(place, run)
+        there = files_in(place.project)
         _provide_server(place, run)
         clock.lap("prepare")
         harness.install(place, run)
@@ -74,15 +82,18 @@ def perform(run: Run, *, home: Path, project: Path) -> Result:
         def break_it() -> None:
             if run.fault is None:
                 return
-            if python is not None:
+            if run.fault.kind == "python-gone" and python is not None:
                 python.remove()
-            faults.break_bundle(run.fault.kind, harness.installed_at(place), run.harness)
+            elif python is not None:
+                python.replace(run.fault.text, executable=run.fault.kind == "python")
+            faults.break_bundle(run.fault, harness.installed_at(place), run.harness)
 
         if run.fault is not None and run.fault.when == "before-start":
             break_it()
         elif run.fault is not None:
             model.before = lambda turn: break_it() if turn == 0 else None
-        command, environment = harness.command(place, run), harness.environment(place)
+        command = harness.command(place, run) + run.surroundings.flags
+        environment = harness.environment(place) | run.surroundings.environment
         if run.person is None:
             ended = _unattended(command, environment, place.project, run.seconds)
         else:
@@ -90,26 +101,32 @@ def perform(run: Run, *, home: Path, project: Path) -> Result:
         clock.lap("cli")
         report = harness.report(ended.output)
         requests = model.main_requests()
-        told = []
-        for name, use in zip(names, uses, strict=True):
-            seen = harness.seen(requests, use["id"])
-            told.append(
-                Told(name, seen.answered, seen.is_error, seen.text, seen.extra, harness.refused_by(seen))
-            )
+        told = _told(harness, requests, names, ids)
         return Result(
             version=report.version,
             exit_code=ended.exit_code,
             told=told,
             requests=list(api.requests),
-            offered=[str(tool.get("name")) for tool in requests[0]["tools"]] if requests else [],
+            offered=model.offered(),
             servers=report.servers,
             notices=report.notices,
+            fired=report.fired,
+            made=sorted(files_in(place.project) - there),
             screens=ended.screens,
             unexpected=list(model.unexpected),
             seconds=clock.parts,
             stderr=ended.stderr[-4000:],
             error=ended.error or _no_words(requests, ended),
         )
+
+
+def _told(harness: Harness, requests: list[dict[str, Any]], names: list[str], ids: list[str]) -> list[Told]:
+    found = []
+    for name, use_id in zip(names, ids, strict=True):
+        seen = harness.seen(requests, use_id)
+        by, absent = harness.refused_by(seen), harness.absent(seen)
+        found.append(Told(name, seen.answered, seen.is_error, seen.text, seen.extra, by, absent))
+    return found
 
 
 def _with_copy(place: Place, run: Run) -> Place:
@@ -121,11 +138,33 @@ def _with_copy(place: Place, run: Run) -> Place:
     return replace(place, bundle=copy)
 
 
-def _with_path(place: Place, run: Run) -> tuple[Place, faults.RemovablePython | None]:
-    if run.fault is None or run.fault.kind != "python-gone":
+def _with_path(place: Place, run: Run) -> tuple[Place, faults.ReplaceablePython | None]:
+    if run.fault is None or not run.fault.kind.startswith("python"):
         return place, None
-    python = faults.RemovablePython(place.scratch / "path", place.path)
+    python = faults.ReplaceablePython(place.scratch / "path", place.path)
     return replace(place, path=python.path), python
+
+
+def surround(place: Place, run: Run) -> Run:
+    """Write the files of the run's surroundings; the run with all of their texts filled in."""
+    words = json.dumps(asdict(run.surroundings))
+    if "{programs}" in words:
+        python = faults.ReplaceablePython(place.scratch / "hostile", place.path)
+        words = words.replace("{programs}", str(python.programs))
+    fills = {"project": place.project, "path": place.path, "model_port": place.model.rpartition(":")[2]}
+    for name, value in fills.items():
+        words = words.replace(f"{{{name}}}", str(value))
+    filled = Surroundings(**json.loads(words))
+    for name, content in filled.files.items():
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+        path.chmod(0o755 if content.startswith("#!") else 0o644)
+    return replace(run, surroundings=filled)
+
+
+def files_in(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
 def _provide_server(place: Place, run: Run) -> None:

@@ -1,0 +1,37 @@
+"""Many runs in one container, some side by side, each in a home and a project of its own."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from anvil_lab.inside import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from anvil_lab.inside.records import Run
+
+
+def perform(runs: Sequence[Run], *, home: Path, project: Path, workers: int) -> list[dict[str, Any]]:
+    """The results in the order of the runs, each as `{"result": ...}`, or `{"problem": "..."}`."""
+
+    def one(number: int) -> dict[str, Any]:
+        own = [folder / f"run-{number:03}" for folder in (home, project)]
+        try:
+            for folder in own:
+                folder.mkdir()
+            return {"result": asdict(stage.perform(runs[number], home=own[0], project=own[1]))}
+        except Exception as error:  # noqa: BLE001 - the other runs go on; the host fails on it
+            return {"problem": f"{type(error).__name__}: {error}"}
+        finally:
+            for folder in own:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    if any(run.person is not None for run in runs):
+        raise ValueError("attended runs share one terminal: they are not run in a batch")
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(one, range(len(runs))))

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from anvil_lab.inside import batch, stage
+from anvil_lab.inside.records import Call, Result, Run
+
+
+def run(name, **change):
+    return Run("claude", name, [Call(tool="t")], **change)
+
+
+@pytest.fixture
+def performed(monkeypatch):
+    seen = []
+
+    def perform(one, *, home, project):
+        if one.bundle == "bad":
+            raise RuntimeError("no such bundle")
+        assert list(home.iterdir()) == list(project.iterdir()) == []
+        (home / "left").touch()
+        seen.append((home, project))
+        return Result(one.bundle, 0, [], [], [], {}, [], [], [], {}, "")
+
+    monkeypatch.setattr(stage, "perform", perform)
+    return seen
+
+
+def test_each_run_has_its_own_folders_and_the_results_their_order(tmp_path, performed):
+    home, project = tmp_path / "home", tmp_path / "project"
+    home.mkdir()
+    project.mkdir()
+    runs = [run("one"), run("bad"), run("two")]
+    found = batch.perform(runs, home=home, project=project, workers=2)
+    assert [line.get("result", {}).get("version") for line in found] == ["one", None, "two"]
+    assert found[1] == {"problem": "RuntimeError: no such bundle"}
+    assert len({folder for pair in performed for folder in pair}) == 4
+    assert list(home.iterdir()) == list(project.iterdir()) == []
+
+
+def test_attended_runs_are_refused(tmp_path, performed):
+    with pytest.raises(ValueError, match="one terminal"):
+        batch.perform([run("one", person=["yes"])], home=tmp_path, project=tmp_path, workers=1)
