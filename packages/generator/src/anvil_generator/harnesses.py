@@ -5,12 +5,13 @@ No harness is named in the generator. A folder of ``anvil_shims`` with a ``contr
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jinja2
 import tomllib
@@ -21,6 +22,8 @@ from anvil_core.air import Frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from importlib.resources.abc import Traversable
+
+    from anvil_shims.installing.actions import Doctor, Installer
 
 CORE_FILE = "hookcore.py"
 
@@ -58,6 +61,19 @@ class Harness:
         for source, target in sorted(self.contract.get("copies", {}).items()):
             file = core_source() if source == CORE_FILE else self.folder / source
             yield target, file.read_bytes()
+
+    def installer(self) -> Installer | None:
+        """The harness's install.py, where it has one."""
+        return cast("Installer | None", self._module("install"))
+
+    def doctor(self) -> Doctor | None:
+        """The harness's doctor.py, where it has one."""
+        return cast("Doctor | None", self._module("doctor"))
+
+    def _module(self, name: str) -> object | None:
+        if not (self.folder / f"{name}.py").is_file():
+            return None
+        return importlib.import_module(f"anvil_shims.{self.folder.name}.{name}")
 
 
 @cache

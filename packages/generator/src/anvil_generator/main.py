@@ -14,7 +14,10 @@ import typer
 from anvil_generator import errors
 from anvil_generator.commands.approve import approve
 from anvil_generator.commands.compile import compile_command
+from anvil_generator.commands.doctor import doctor
 from anvil_generator.commands.inspect import inspect
+from anvil_generator.commands.install import install
+from anvil_generator.commands.uninstall import uninstall
 
 app = typer.Typer(
     name="anvil",
@@ -26,6 +29,9 @@ app = typer.Typer(
 app.command("compile")(compile_command)
 app.command("approve")(approve)
 app.command("inspect")(inspect)
+app.command("install")(install)
+app.command("uninstall")(uninstall)
+app.command("doctor")(doctor)
 
 
 def show_version(wanted: bool) -> None:
