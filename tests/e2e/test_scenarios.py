@@ -1,4 +1,4 @@
-"""Every scenario on every pinned harness, each with its control in the same test."""
+"""Every scenario on every pinned harness, in each form of tool call, each with its control."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ SCENARIOS = load(Path(__file__).parent / "scenarios")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_scenario(scenario, harness, start_lab, bundles, rows):
+def test_scenario(scenario, harness_and_shape, start_lab, bundles, rows):
+    harness, shape = harness_and_shape
+    if scenario.only and harness not in scenario.only:
+        pytest.skip(f"a scenario of {', '.join(scenario.only)}")
     lab = start_lab(harness)
-    trials = [(scenario.name, scenario.trial(harness))]
+    suffix = f" ({shape})" if shape else ""
+    trials = [(scenario.name + suffix, scenario.trial(harness, shape))]
     if scenario.control is not None:
-        trials.append((f"{scenario.name}, control", scenario.control_trial(harness)))
+        trials.append((f"{scenario.name}{suffix}, control", scenario.control_trial(harness, shape)))
     found = []
     for name, trial in trials:
         result, seconds = lab.trial(trial, bundles(scenario.bundle, trial.setting.variant))

@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from anvil_lab.errors import LabError
-from anvil_lab.inside.records import Answer, Call, Fault, Grant, Refuser, Run, ServedTool, Way
+from anvil_lab.inside.records import Answer, Call, Fault, Grant, Refuser, Run, ServedTool, Trust, Way
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +78,8 @@ class Setting(_Frozen):
     replaced: list[ServedTool] | None = None
     fault: Fault | None = None
     person: list[Literal["yes", "no"]] | None = None
+    shape: str | None = None
+    trust: Trust = "entry"
 
 
 class Control(_Frozen):
@@ -106,6 +108,7 @@ class Scenario(Setting):
     answers: list[Answer] = []
     control: Control | None = None
     harnesses: dict[str, dict[int, Expected]] = {}
+    only: list[str] = []
 
     @property
     def name(self) -> str:
@@ -138,16 +141,19 @@ class Scenario(Setting):
         pairs = zip(self.calls, expected, strict=True)
         return [step.model_copy(update={"expect": expect}) for step, expect in pairs]
 
-    def trial(self, harness: str) -> Trial:
+    def trial(self, harness: str, shape: str | None = None) -> Trial:
+        """The run of the scenario; `shape` is a form of tool call, where it does not say one itself."""
         steps = _overridden(self.calls, self.harnesses.get(harness, {}))
-        setting = Setting(**{name: getattr(self, name) for name in Setting.model_fields})
+        kept = {name: getattr(self, name) for name in Setting.model_fields}
+        setting = Setting(**{**kept, "shape": self.shape or shape})
         return Trial(setting=setting, steps=steps, answers=self.answers)
 
-    def control_trial(self, harness: str) -> Trial | None:
+    def control_trial(self, harness: str, shape: str | None = None) -> Trial | None:
         if self.control is None:
             return None
         steps = _overridden(self._controls(self.control), self.control.harnesses.get(harness, {}))
-        setting = Setting.model_validate(self._changed(self.control))
+        changed = self._changed(self.control)
+        setting = Setting.model_validate({**changed, "shape": changed["shape"] or shape})
         return Trial(setting=setting, steps=steps, answers=self.answers)
 
 
@@ -171,6 +177,8 @@ class Trial(_Frozen):
             fault=setting.fault,
             answers=self.answers,
             person=setting.person,
+            shape=setting.shape,
+            trust=setting.trust,
             prepared=prepared,
         )
 

@@ -62,8 +62,7 @@ def answer_to(core, event, server, catalog):
 
 
 def own_tool(name, server):
-    """The tool's name behind our prefix, or None. Another server whose name is spelled like ours makes Codex
-    add twelve hex digits to both, so a name with them is taken for ours as well."""
+    """The tool's name behind our prefix, also one with the hex digits that a name collision adds, or None."""
     spelled = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in server)
     if not name.startswith(f"mcp__{spelled}_"):
         return None
