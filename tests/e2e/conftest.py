@@ -15,6 +15,7 @@ import yaml
 from anvil_lab import lab as labs
 from anvil_lab import pins, table
 from anvil_lab.errors import UnavailableError
+from anvil_lab.inside import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,9 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    wanted = metafunc.config.getoption("--harness") or sorted(pins.load(ROOT / pins.FOLDER).harness)
     if "harness" in metafunc.fixturenames:
-        wanted = metafunc.config.getoption("--harness") or sorted(pins.load(ROOT / pins.FOLDER).harness)
         metafunc.parametrize("harness", wanted, scope="session")
+    if "harness_and_shape" in metafunc.fixturenames:
+        pairs = [(harness, shape) for harness in wanted for shape in stage.driver(harness).shapes]
+        names = ["-".join(filter(None, pair)) for pair in pairs]
+        metafunc.parametrize("harness_and_shape", pairs, ids=names, scope="session")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
