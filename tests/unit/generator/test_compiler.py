@@ -65,11 +65,22 @@ def test_ids_hold_the_resource_and_the_action(project, compiled):
     }
 
 
-def test_two_operations_of_one_id_are_told_with_the_way_out(project, problems, compiled):
-    paths = {"/a": get("list", tags=["cats"]), "/b": get("cats_list", tags=["cats"])}
-    (said,) = problems(project(paths))
-    assert "two operations would have the id pets.cats.list; give one a name in anvil.yaml" in said
-    compiled(project(paths, "operations:\n  list: {name: list_all}\n"))
+def test_two_operations_that_want_one_id_keep_their_whole_names(project, compiled):
+    paths = {
+        f"/{name}": get(name, tags=["cats"])
+        for name in ("list", "cats_list", "cats_cats_list", "cats_get", "look")
+    }
+    one = compiled(project(paths, name="one")).air.operations
+    other = compiled(project(dict(reversed(paths.items())), name="other")).air.operations
+    ids = {operation.name: operation.id for operation in one}
+    assert ids == {operation.name: operation.id for operation in other}
+    assert ids == {
+        "list": "pets.cats.list",
+        "cats_list": "pets.cats.cats_list",
+        "cats_cats_list": "pets.cats.cats_cats_list",
+        "cats_get": "pets.cats.get",
+        "look": "pets.cats.look",
+    }
 
 
 def test_an_entry_may_name_method_and_path(project, compiled):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from anvil_generator.errors import Failed
@@ -131,6 +133,11 @@ def test_a_huge_file_is_not_read(tmp_path):
     path = tmp_path / "anvil.yaml"
     path.write_bytes(b"#" * (4 * 1024 * 1024 + 1))
     assert "larger than" in problems_of(path)[0][2]
+
+
+@pytest.mark.timeout(20)
+def test_a_device_in_its_place():
+    assert problems_of(Path("/dev/zero")) == [("zero", None, "cannot be read: it is not a regular file")]
 
 
 def test_a_folder_in_its_place(tmp_path):

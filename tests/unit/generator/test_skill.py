@@ -41,3 +41,20 @@ def test_each_tag_has_a_page_of_its_own_under_its_own_words():
     assert headings == sorted(named.values())
     for path in made:
         assert path.isascii()
+
+
+@pytest.mark.parametrize("tag", ["x" * 300, "long words " * 40, "é" * 300, "/" * 300])
+def test_a_page_s_file_name_is_short_whatever_the_tag(tag):
+    tags = [tag, tag + "y", "other"]
+    made = pages(*(make_operation(name=f"a{n}", state="approved", tags=(one,)) for n, one in enumerate(tags)))
+    files = [path.rpartition("/")[2] for path in made if "/reference/" in path]
+    assert len(files) == 3
+    assert max(map(len, files)) <= 64
+    assert "other.md" in files
+
+
+def test_a_tag_spelled_like_another_s_file_gets_its_own():
+    first, second = "ü", "ö"
+    plain = bundle._tag_files([first, second])[first]
+    files = bundle._tag_files([first, second, plain])
+    assert len(set(files.values())) == 3

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from anvil_generator.compiler import Compiled
 
 UNTAGGED = "other"
+LONGEST_FILE_NAME = 60
+LONGEST_NUMBER = 12
+LARGEST_NUMBER = 10**LONGEST_NUMBER - 1
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,10 @@ def plugin_version(api_version: str, revision: int) -> str:
     A later revision of the same API version is always newer, by the third number alone, since
     pre-release and build parts are not read alike by the harnesses.
     """
-    numbers = [int(number) for number in re.findall(r"\d+", api_version)[:3]]
-    major, minor, patch = (*numbers, 0, 0, 0)[:3]
+    numbers = [number.lstrip("0") or "0" for number in re.findall("[0-9]+", api_version)[:3]]
+    # What reads semantic versions as numbers of 64 bits in floating point is exact up to 16 digits.
+    bounded = [int(number) if len(number) <= LONGEST_NUMBER else LARGEST_NUMBER for number in numbers]
+    major, minor, patch = (*bounded, 0, 0, 0)[:3]
     return f"{major}.{minor}.{patch * 1000 + revision}"
 
 
@@ -137,19 +142,23 @@ def _skill_files(air: Air) -> Iterator[EmittedFile]:
 
 
 def _tag_files(tags: list[str]) -> dict[str, str]:
-    """A file name for each tag, with a hash where it would be empty or another tag's."""
+    """A file name for each tag, with a hash where it would be empty, too long, or another tag's."""
     plain = {tag: re.sub(r"[^a-z0-9]+", "-", tag.lower()).strip("-") for tag in tags}
     taken = Counter(plain.values())
-    return {
+    files = {
         tag: name
-        if name and taken[name] == 1
-        else f"{name or 'tag'}-{hashlib.sha256(tag.encode()).hexdigest()[:6]}"
+        if name and taken[name] == 1 and len(name) <= LONGEST_FILE_NAME
+        else _with_hash(name, tag, 6)
         for tag, name in plain.items()
     }
+    if len(set(files.values())) < len(files):  # a tag spelled like another's name with its hash
+        return {tag: _with_hash(name, tag, 16) for tag, name in plain.items()}
+    return files
 
 
-def _short_hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:6]
+def _with_hash(name: str, tag: str, length: int) -> str:
+    stem = name[: LONGEST_FILE_NAME - length - 1].strip("-") or "tag"
+    return f"{stem}-{hashlib.sha256(tag.encode()).hexdigest()[:length]}"
 
 
 def _arguments(operation: Operation) -> list[tuple[str, bool, str]]:

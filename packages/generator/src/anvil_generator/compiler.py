@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from anvil_core import catalog, names
 from anvil_core.air import Air, Service
 from anvil_core.problems import Position, Problem
-from anvil_generator import harnesses
+from anvil_generator import harnesses, operation_ids
 from anvil_generator.approvals import source_fingerprint, with_states
 from anvil_generator.contract import contract
 from anvil_generator.errors import Failed, failure
@@ -71,11 +70,11 @@ def compile_project(
     said = _manifest_operations(project, document)
     policy = human_approval or project.manifest.human_approval
     tool_names = _tool_names(document, said, service.id, project)
+    named = [(found, tool_names[key(found)]) for found in document.operations]
+    ids = operation_ids.assign(service.id, named)
     contracted = tuple(
-        contract(
-            found, tool_names[key(found)], service.id, said.get(key(found)), _said_at(project, found), policy
-        )
-        for found in document.operations
+        contract(found, name, identifier, said.get(key(found)), _said_at(project, found), policy)
+        for (found, name), identifier in zip(named, ids, strict=True)
     )
     problems = [problem for one in contracted for problem in one.problems]
     if problems:
@@ -86,7 +85,6 @@ def compile_project(
         tuple(one.operation for one in contracted), service, project.approvals.operations
     )
     operations = tuple(sorted(operations, key=lambda operation: operation.name))
-    _check_ids(operations, document)
     approved = [operation for operation in operations if operation.state == "approved"]
     previewed = any(operation.effect.kind == "mutation" for operation in approved)
     air = Air(service=service, preview=names.RESERVED if previewed else None, operations=operations)
@@ -218,14 +216,6 @@ def _tool_names(
             message = f'the name "{given}" is taken, reserved or longer than {limit} characters'
             raise failure("name_unusable", message, at.file, at.line)
     return final
-
-
-def _check_ids(operations: tuple[Operation, ...], document: Document) -> None:
-    times = Counter(operation.id for operation in operations)
-    for operation in operations:
-        if times[operation.id] > 1:
-            message = f"two operations would have the id {operation.id}; give one a name in anvil.yaml"
-            raise failure("operation_ids", message, document.uri, operation.source.line)
 
 
 def _revision(air: Air, project: Project) -> tuple[int, bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +64,7 @@ class Contracted:
 def contract(
     found: FoundOperation,
     name: str,
-    service_id: str,
+    identifier: str,
     said: ManifestOperation | None,
     position: Position,
     policy: HumanApprovalPolicy,
@@ -95,7 +94,7 @@ def contract(
         Problem(severity="error", code="manifest_refused", message=text, position=position, operation=name)
         for text in draft.problems
     )
-    operation = _operation(found, name, service_id, said, draft, inferred)
+    operation = _operation(found, name, identifier, said, draft, inferred)
     because = said.loosen.because if said.loosen else None
     words = {**said.model_dump(exclude={"loosen", "name", "state"}), "human_approval": policy}
     return Contracted(operation, found, tuple(draft.loosened), because, problems, words)
@@ -276,7 +275,7 @@ def _check_carrier(draft: Draft, found: FoundOperation) -> None:
 def _operation(
     found: FoundOperation,
     name: str,
-    service_id: str,
+    identifier: str,
     said: ManifestOperation,
     draft: Draft,
     inferred: Inferred,
@@ -291,7 +290,7 @@ def _operation(
         else "review_required"
     )
     return Operation(
-        id=operation_id(service_id, found, name),
+        id=identifier,
         name=name,
         title=found.source.operation_id or f"{found.source.method.upper()} {found.source.path}",
         description="\n\n".join(part for part in (found.summary, found.description) if part),
@@ -311,18 +310,6 @@ def _operation(
         deprecated=found.deprecated,
         evidence=tuple(draft.evidence),
     )
-
-
-def operation_id(service_id: str, found: FoundOperation, name: str) -> str:
-    """service.resource.action. The resource is the first tag, or the first fixed part of the path."""
-    parts = [part for part in found.source.path.split("/") if part and "{" not in part]
-    fixed = [part for part in parts if not re.fullmatch(r"api|v\d+(\.\d+)*", part)] or parts
-    resource = (found.tags[0] if found.tags else "") or (fixed[0] if fixed else "root")
-    clean = (
-        "_".join("".join(c if c.isascii() and c.isalnum() else " " for c in resource.lower()).split())
-        or "root"
-    )
-    return f"{service_id}.{clean}.{name.removeprefix(clean + '_')}"
 
 
 def _controls(draft: Draft, taken: set[str]) -> Controls:

@@ -43,11 +43,9 @@ def read_yaml(path: Path, name: str | None = None) -> YamlFile:
     """Read one file. Raises Failed with a position when it is missing, unreadable or not YAML."""
     name = name or path.name
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise failure("file_too_large", f"larger than {LARGEST_FILE} bytes", name)
-        data = path.read_bytes()
-    except OSError as error:
-        raise failure("file_unreadable", f"cannot be read: {error.strerror}", name) from None
+        data = text.read_file(path, LARGEST_FILE)
+    except text.TextError as error:
+        raise failure("file_unreadable", error.message, name) from None
     try:
         tree = yaml_text.parse(text.decode(data), tags=False)
     except text.TextError as error:

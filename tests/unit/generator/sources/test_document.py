@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +57,24 @@ def test_a_flow_mapping_in_a_yaml_file_is_yaml():
 def test_a_missing_file_is_an_error_too(tmp_path):
     (problem,) = read(tmp_path / "gone.yaml").problems
     assert (problem.severity, problem.code, problem.position.file) == ("error", "unreadable", "gone.yaml")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("name", ["zero", "pipe", "folder", "large"])
+def test_only_regular_files_of_a_bounded_size_are_opened(tmp_path, monkeypatch, name):
+    path = tmp_path / name
+    if name == "zero":
+        path = Path("/dev/zero")
+    elif name == "pipe":
+        os.mkfifo(path)
+    elif name == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"x" * 11)
+        monkeypatch.setattr("anvil_generator.sources.text.MAX_BYTES", 10)
+    (problem,) = read(path).problems
+    code = "document_too_large" if name == "large" else "not_a_file"
+    assert (problem.severity, problem.code, problem.position.file) == ("error", code, name)
 
 
 def test_a_deep_json_document_is_refused():

@@ -27,9 +27,9 @@ def read(path: Path, uri: str | None = None, home: Home | None = None) -> Docume
     """
     uri = path.name if uri is None else uri
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        return _unreadable(uri, "unreadable", f"cannot read the document: {error.strerror}", None)
+        data = text.read_file(path, text.MAX_BYTES)
+    except text.TextError as error:
+        return _unreadable(uri, error.code, error.message, error.line)
     return read_bytes(data, uri, home)
 
 

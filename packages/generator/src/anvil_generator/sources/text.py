@@ -6,11 +6,13 @@ so that nothing is paid for positions that nobody asks for.
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from anvil_generator.sources.pointers import Pointer
 
@@ -36,6 +38,21 @@ class Tree:
     root: Any
     line: Callable[[Pointer], int]
     duplicates: tuple[tuple[Pointer, int], ...] = field(default=())
+
+
+def read_file(path: Path, largest: int) -> bytes:
+    """The bytes of a regular file, not one more than allowed: a device or a pipe may never end."""
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise TextError("not_a_file", "cannot be read: it is not a regular file", None)
+        with path.open("rb") as file:
+            data = b"" if about.st_size > largest else file.read(largest + 1)
+    except OSError as error:
+        raise TextError("unreadable", f"cannot be read: {error.strerror}", None) from error
+    if max(about.st_size, len(data)) > largest:
+        raise TextError("document_too_large", f"is larger than {largest} bytes", None)
+    return data
 
 
 def decode(data: bytes) -> str:
