@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import shutil
+import socket
+import threading
+import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -229,3 +234,37 @@ def bundle_folder(tmp_path, contract):
     }
     (folder / "bundle.json").write_text(json.dumps({"files": files}), encoding="utf-8")
     return folder
+
+
+@contextmanager
+def drip(first, then, pause: float = 0.01):
+    """A server that never comes to an end: (port, an event that is set when its client is gone)."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    gone = threading.Event()
+
+    def work() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.settimeout(10)
+            try:
+                for part in itertools.chain(first, then):
+                    connection.sendall(part)
+                    time.sleep(pause)
+                while connection.recv(65536):
+                    pass
+            except OSError:
+                pass
+        gone.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        yield listener.getsockname()[1], gone
+    finally:
+        listener.close()
+
+
+@pytest.fixture
+def dripping():
+    """``drip``, for a test that wants a server which never comes to an end."""
+    return drip

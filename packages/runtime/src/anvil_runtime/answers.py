@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MOST_VIOLATIONS = 10
 LONGEST_VIOLATION = 300
 LONGEST_ERROR_BODY = 4_000
+DEEPEST = 100
+"""Levels of an answer: the serialiser takes 255 of the whole message, and readers less."""
 PASSING_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -71,13 +74,48 @@ def _value(answer: Answer) -> tuple[Any, list[str]]:
         return None, []
     if is_json(answer.media_type) or not answer.media_type:
         try:
-            return json.loads(answer.body, parse_constant=_no_constant), []
-        except (ValueError, RecursionError):
+            value = json.loads(answer.body, parse_constant=_no_constant)
+        except RecursionError:
+            return _as_text(answer.body), [TOO_DEEP]
+        except ValueError:
             said = ["The answer is not JSON."] if answer.media_type else []
             return _as_text(answer.body), said
+        unfit = _unfit(value)
+        return (_as_text(answer.body), [unfit]) if unfit else (value, [])
     if is_text(answer.media_type):
         return _as_text(answer.body), []
     return base64.b64encode(answer.body).decode("ascii"), []
+
+
+TOO_DEEP = f"The answer is nested deeper than {DEEPEST} levels; it is kept as text."
+
+
+def _unfit(value: object) -> str | None:
+    """Why a value that was JSON cannot be passed on as JSON, or None. Its text always can."""
+    level = [value]
+    for _ in range(DEEPEST):
+        below: list[object] = []
+        for item in level:
+            if isinstance(item, str) and not _is_unicode(item):
+                return "The answer holds half a surrogate pair, which is no text; it is kept as it came."
+            if isinstance(item, int | float) and not abs(item) <= sys.float_info.max:
+                return "The answer holds a number that is too large for JSON readers; it is kept as text."
+            if isinstance(item, dict):
+                below += [*item, *item.values()]
+            elif isinstance(item, list):
+                below += item
+        if not below:
+            return None
+        level = below
+    return TOO_DEEP
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _no_constant(name: str) -> None:
@@ -113,11 +151,12 @@ def failure(operation: Operation, answer: Answer, *, idempotent: bool) -> Refusa
     refused = 400 <= answer.status < 500 and answer.status != 408  # the API says that it did nothing
     safe = idempotent or refused
     body, _ = _value(replace(answer, body=answer.body[:LONGEST_ERROR_BODY]))
+    violations: list[str] = []
     if len(answer.body) <= LONGEST_ERROR_BODY:
-        body, _ = _value(answer)
+        body, violations = _value(answer)
     return replace(
         refuse("upstream_error", operation.name, detail=said + "."),
         retryable=safe and answer.status in PASSING_STATUSES,
         safe_to_retry=safe,
-        upstream={"status": answer.status, "body": body},
+        upstream={"status": answer.status, "body": body} | ({"violations": violations} if violations else {}),
     )

@@ -29,9 +29,14 @@ def send_once(
     answer = _ask(executor.send, operation, plan, goal, idempotent=idempotent)
     if isinstance(answer, Refusal):
         return answer
-    if 200 <= answer.status < 300:
-        return answers.success(operation, answer, executor.validators)
-    return answers.failure(operation, answer, idempotent=idempotent)
+    try:
+        if 200 <= answer.status < 300:
+            return answers.success(operation, answer, executor.validators)
+        return answers.failure(operation, answer, idempotent=idempotent)
+    except Exception as error:  # noqa: BLE001  # it was carried out, or refused by the API: say that
+        traceback.print_exc(file=sys.stderr)
+        detail = f"it answered {answer.status}, and the server failed to read that ({type(error).__name__})"
+        return _uncertain("upstream_error", operation, detail, idempotent=idempotent)
 
 
 def _ask(

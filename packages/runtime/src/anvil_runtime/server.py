@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from anvil_core import tools
-from anvil_runtime import answers, served
+from anvil_runtime import answers, client, served, unreadable
 from anvil_runtime.bundle import BundleError, load
-from anvil_runtime.execute import Executor, execute
+from anvil_runtime.execute import Executor, Outcome, execute
+from anvil_runtime.refusals import envelope, refuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
 
     from anvil_core.air import Air, Operation
     from anvil_runtime.bundle import Bundle
-    from anvil_runtime.execute import Outcome
 
 CACHE_MILLISECONDS = 60_000
+UNWRITABLE = (
+    "its answer cannot be written as JSON. The call may have been carried out: look before you retry."
+)
 
 
 def served_tools(bundle: Bundle) -> list[mcp_types.Tool]:
@@ -77,15 +81,27 @@ def preview_tool(air: Air, name: str) -> mcp_types.Tool:
     )
 
 
-def result(outcome: Outcome) -> mcp_types.CallToolResult:
+def result(tool: str, outcome: Outcome) -> mcp_types.CallToolResult:
+    """What a client gets, always: what the transport cannot write would end the server, after the call."""
+    try:
+        made = content(outcome)
+        made.model_dump_json(by_alias=True)
+    except Exception:  # noqa: BLE001
+        traceback.print_exc(file=sys.stderr)
+        refusal = refuse("upstream_error", tool, detail=UNWRITABLE)
+        return content(Outcome(envelope(refusal), refusal))
+    return made
+
+
+def content(outcome: Outcome) -> mcp_types.CallToolResult:
     """An answer as structured content and text; a refusal as text alone, which is what clients show."""
     import mcp_types  # noqa: PLC0415
 
     text = json.dumps(outcome.envelope, ensure_ascii=False)
-    content: list[Any] = [mcp_types.TextContent(type="text", text=text)]
+    blocks: list[Any] = [mcp_types.TextContent(type="text", text=text)]
     if outcome.refusal:
-        return mcp_types.CallToolResult(content=content, is_error=True)
-    return mcp_types.CallToolResult(content=content, structured_content=outcome.envelope)
+        return mcp_types.CallToolResult(content=blocks, is_error=True)
+    return mcp_types.CallToolResult(content=blocks, structured_content=outcome.envelope)
 
 
 def make_server(executor: Executor) -> Server[Any]:
@@ -101,8 +117,9 @@ def make_server(executor: Executor) -> Server[Any]:
 
     async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         # In a thread: the executor waits for the API, and other calls go on meanwhile.
-        work = partial(execute, executor, params.name, {} if params.arguments is None else params.arguments)
-        return result(await anyio.to_thread.run_sync(work))
+        args = params.arguments if "arguments" in params.model_fields_set else {}
+        work = partial(execute, executor, params.name, args)
+        return result(params.name, await anyio.to_thread.run_sync(work))
 
     return Server(
         service.id, version=version(), title=service.title, on_list_tools=list_tools, on_call_tool=call_tool
@@ -121,14 +138,14 @@ async def serve_stdio(executor: Executor) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     server = make_server(executor)
-    async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+    async with stdio_server() as (incoming, outgoing), unreadable.answered(incoming, outgoing) as readable:
+        await server.run(readable, outgoing, server.create_initialization_options())
 
 
 def main(folder: Path) -> int:
     """Serve the bundle in a folder until standard input ends. Exit code 1 when it cannot be served."""
     try:
-        executor = Executor(load(folder))
+        executor = Executor(load(folder), send=client.send_from_worker)
     except BundleError as error:
         print(f"anvil: {error}", file=sys.stderr)
         return 1
@@ -143,6 +160,7 @@ def main(folder: Path) -> int:
 
 def warm() -> None:
     """Import all that a served call needs, so that the bytecode is there at the first start."""
+    import anyio.from_thread  # noqa: PLC0415
     import anyio.to_thread  # noqa: F401, PLC0415
     import httpx2  # noqa: F401, PLC0415
     import mcp.server.lowlevel  # noqa: PLC0415
