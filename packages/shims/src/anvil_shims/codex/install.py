@@ -6,7 +6,6 @@ shown is what Codex runs: the definition that it lists must have the digest of t
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,10 +78,10 @@ def _entries(plugin: Plugin) -> list[Entry]:
 def _add(
     plugin: Plugin, bundle: Bundle, program: Path, where: Surroundings, record: Record, outcome: Outcome
 ) -> None:
-    known = json.loads(programs.output([program, "plugin", "marketplace", "list", "--json"], where))
-    roots = {str(one["name"]): str(one["root"]) for one in known["marketplaces"]}
-    elsewhere = roots.get(plugin.marketplace)
-    if elsewhere is not None and Path(elsewhere).resolve() == bundle.root.resolve():
+    # Read here: the command that lists marketplaces fails when a single one of them is broken.
+    _, data = plugin_files.config(where).read()
+    elsewhere = keeping.lookup(data, ("marketplaces", plugin.marketplace, "source"))
+    if elsewhere is not None and Path(str(elsewhere)).resolve() == bundle.root.resolve():
         elsewhere = None
     if elsewhere is not None and record.was(("marketplaces", plugin.marketplace)) is not None:
         message = (

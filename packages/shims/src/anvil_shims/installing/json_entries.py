@@ -61,6 +61,8 @@ def with_entry(text: str, path: Sequence[str], value: Any, emptied: str | None =
     holder = next((member for member in _members(text, root) if member.key == outer), None)
     if holder is None:
         return text if value is None else _put(text, root, outer, {inner: value})
+    if text[holder.value] != "{":
+        raise ActionError("config_unreadable", f"{outer} does not hold an object", "")
     if value is not None:
         return _put(text, holder.value, inner, value)
     shorter = _taken(text, holder.value, inner)

@@ -93,9 +93,7 @@ def _merge(config: Config, text: str, values: dict[Entry, Any], wanted: dict[str
         for entry, value in values.items():
             text = config.put(text, entry, value)
         same = bool(_without_empty(config.parse(text)) == _without_empty(wanted))
-    except ValueError:  # a spelling that the editor cannot change, such as an inline table
-        return False
-    except ActionError:  # what the editor made is no longer valid
+    except ActionError:  # a spelling that the editor cannot change, such as an inline table
         return False
     if same:
         text_files.write(config.path, text)

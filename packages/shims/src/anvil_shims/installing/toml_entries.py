@@ -110,7 +110,7 @@ def _blocks(lines: list[str]) -> list[tuple[Path, int, int]]:
     headers = [index for index, line in enumerate(lines) if line.lstrip().startswith("[")]
     real = [index for index in headers if _parses("".join(lines[:index])) and _path(lines[index])]
     found = []
-    for index, following in zip(real, [*real[1:], len(lines)], strict=True):
+    for index, following in zip(real, [*real[1:], len(lines)], strict=False):
         last = following
         # Empty lines and comments at the end belong to whatever follows. Inside a value there are none
         # that matter: what is cut off is put back when the rest does not parse.
