@@ -178,6 +178,14 @@ def contract_watch(session: nox.Session) -> None:
         raise SystemExit(3)  # nox itself ends with 1 for whatever went wrong
 
 
+@nox.session(name="doctor-real", tags=["e2e"])
+def doctor_real(session: nox.Session) -> None:
+    """Install, uninstall and doctor against the real programs, with no engine and no network for them."""
+    install(session, "pytest", "pytest-timeout")
+    programs = str(ROOT / "dist" / "programs")
+    session.run("pytest", "tests/real", *session.posargs, env={"ANVIL_REAL_PROGRAMS": programs})
+
+
 def register_e2e(harness: str) -> None:
     @nox.session(name=f"e2e-{harness}", tags=["e2e"])
     def e2e(session: nox.Session) -> None:
