@@ -9,7 +9,18 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from anvil_lab.errors import LabError
-from anvil_lab.inside.records import Answer, Call, Fault, Grant, Refuser, Run, ServedTool, Trust, Way
+from anvil_lab.inside.records import (
+    Answer,
+    Call,
+    Fault,
+    Grant,
+    Refuser,
+    Run,
+    ServedTool,
+    Surroundings,
+    Trust,
+    Way,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,6 +91,9 @@ class Setting(_Frozen):
     person: list[Literal["yes", "no"]] | None = None
     shape: str | None = None
     trust: Trust = "entry"
+    servers: dict[str, list[ServedTool]] = {}
+    subagent: bool = False
+    surroundings: Surroundings = Surroundings()
 
 
 class Control(_Frozen):
@@ -179,6 +193,9 @@ class Trial(_Frozen):
             person=setting.person,
             shape=setting.shape,
             trust=setting.trust,
+            servers=setting.servers,
+            subagent=setting.subagent,
+            surroundings=setting.surroundings,
             prepared=prepared,
         )
 

@@ -43,7 +43,7 @@ class Codex:
         self.failed: list[str] = []  # texts of calls that a server answered with an error
 
     def model(self, run: Run) -> Model:
-        return Model(_shape(run))
+        return Model(_shape(run), subagent=run.subagent)
 
     def settle(self, place: Place, run: Run) -> None:
         home = place.home / ".codex"
@@ -74,13 +74,13 @@ class Codex:
         if mode is not None:
             lines += [f"[plugins.{toml(self._plugin(place))}.mcp_servers.{self._server(place)}]"]
             lines += [f"default_tools_approval_mode = {toml(mode)}"]
+        servers = dict(run.servers)
         if any(call.foreign for call in run.calls):
-            server = tool_server(place.api, [ServedTool("echo", "POST", f"/{FOREIGN}/echo")])
-            lines += [
-                f"[mcp_servers.{FOREIGN}]",
-                f"command = {toml(server[0])}",
-                f"args = {json.dumps(server[1:])}",
-            ]
+            servers[FOREIGN] = [ServedTool("echo", "POST", f"/{FOREIGN}/echo")]
+        for name, tools in servers.items():
+            server = tool_server(place.api, tools)
+            lines += [f"[mcp_servers.{name}]", f"command = {toml(server[0])}"]
+            lines += [f"args = {json.dumps(server[1:])}"]
             lines += [f"default_tools_approval_mode = {toml(mode)}"] if mode is not None else []
         if run.trust == "entry":
             for key, value in trust_entries(self._plugin(place), place.bundle):
@@ -157,7 +157,13 @@ class Codex:
         return Report("", {}, notices)
 
     def seen(self, requests: Sequence[dict[str, Any]], use_id: str) -> Seen:
-        items = requests[-1].get("input", []) if requests else []
+        for request in reversed(requests):  # the last one of the agent that made the call
+            found = self._seen(request["input"], use_id)
+            if found is not None:
+                return found
+        return Seen(False, False, "", [])
+
+    def _seen(self, items: Sequence[dict[str, Any]], use_id: str) -> Seen | None:
         since: list[dict[str, Any]] = []
         for item in items:
             kind = str(item.get("type"))
@@ -168,7 +174,7 @@ class Codex:
             elif kind.endswith("call_output") and item.get("call_id") == use_id:
                 text, is_error = self._read(item)
                 return Seen(True, is_error, text, [_content(one.get("content")) for one in since])
-        return Seen(False, False, "", [])
+        return None
 
     def _read(self, item: dict[str, Any]) -> tuple[str, bool]:
         text = _HEAD.sub("", _content(item.get("output")))

@@ -105,7 +105,9 @@ class Run:
 
     `mode` is a permission mode in the harness's own word; without one, and without `rule`, `grant` says both.
     `shape` is the form in which the model calls tools, where the harness has several. `trust` is how the user
-    trusts the plugin's hooks, where the harness wants that: by its settings, by a flag, or not.
+    trusts the plugin's hooks, where the harness wants that: by its settings, by a flag, or not. `servers` are
+    the user's own by name, beside the bundle's. `subagent`: the calls are made by an agent that the model
+    starts for them.
     """
 
     harness: str
@@ -123,6 +125,8 @@ class Run:
     person: list[Literal["yes", "no"]] | None = None
     shape: str | None = None
     trust: Trust = "entry"
+    servers: dict[str, list[ServedTool]] = field(default_factory=dict)
+    subagent: bool = False
     prepared: str | None = None
     wheelhouse: str | None = None
     seconds: float = 60
@@ -194,6 +198,10 @@ def read_run(value: dict[str, Any]) -> Run:
             "replaced": None if replaced is None else [ServedTool(**tool) for tool in replaced],
             "fault": None if fault is None else Fault(**fault),
             "surroundings": Surroundings(**value.get("surroundings", {})),
+            "servers": {
+                name: [ServedTool(**tool) for tool in tools]
+                for name, tools in value.get("servers", {}).items()
+            },
             "answers": [Answer(**answer) for answer in value["answers"]],
         }
     )

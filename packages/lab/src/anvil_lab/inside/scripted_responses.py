@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Shape = Literal["plain", "code"]
 LOOK = 'text(ALL_TOOLS.map(tool => tool.name).join(" "))'
+TASK = "Make the calls of the script."
 LOOKS, PAUSE = 40, 0.25
 _RENAMED = r"_[0-9a-f]{12}"
 _USAGE = {
@@ -38,9 +39,17 @@ class Model(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, shape: Shape = "plain", before: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        shape: Shape = "plain",
+        before: Callable[[int], None] | None = None,
+        *,
+        subagent: bool = False,
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.shape = shape
+        self.subagent = subagent
+        self.ended = threading.Event()
         self.calls: list[tuple[str, Any]] = []
         self.before = before or (lambda _turn: None)
         self.turn = -1
@@ -78,6 +87,8 @@ class Model(ThreadingHTTPServer):
 
     def answer(self, body: Json) -> Json:
         """The one item of output for a request."""
+        if self.subagent and has_tools(body) and not _is_task(body):
+            return self._delegate(body)
         with self.lock:
             self.requests.append(body)
             if not has_tools(body):
@@ -94,9 +105,19 @@ class Model(ThreadingHTTPServer):
                 self.before(turn)
                 self.turn = turn
             if turn >= len(self.calls):
+                self.ended.set()
                 return message(LAST_WORDS)
             name, arguments = self.calls[turn]
             return self._call(turn, resolve(name, names), arguments)
+
+    def _delegate(self, body: Json) -> Json:
+        """Start an agent that makes the calls, and have the last word when it has ended."""
+        if any(_is_output(item) for item in body["input"]):
+            self.ended.wait(60)
+            return message(LAST_WORDS)
+        arguments = json.dumps({"message": TASK, "task_name": "script"})
+        item = {"type": "function_call", "call_id": "spawn_0000", "arguments": arguments}
+        return {**item, "namespace": "multi_agent_v1", "name": "spawn_agent"}
 
     def _ready(self, names: Iterable[str]) -> bool:
         known = {server_of(name) for name in names}
@@ -166,6 +187,11 @@ def resolve(name: str, names: Iterable[str]) -> str:
         return name
     renamed = re.escape(space) + _RENAMED + re.escape(name[len(space) :])
     return next((one for one in names if re.fullmatch(renamed, one)), name)
+
+
+def _is_task(body: Json) -> bool:
+    given = [item for item in body["input"] if item.get("role") == "user" or item["type"] == "agent_message"]
+    return any(TASK in json.dumps(item) for item in given)
 
 
 def _is_output(item: Json) -> bool:
