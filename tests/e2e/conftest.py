@@ -120,7 +120,18 @@ def without_human_approval(project: Path) -> None:
     anvil("approve", str(project), *changed, "--by", "the end-to-end tests")
 
 
-VARIANTS = {"no-human-approval": without_human_approval}
+def with_a_dash(project: Path) -> None:
+    """Call the service by a name that another server's name can be spelled like, and approve all anew."""
+    path = project / "anvil.yaml"
+    manifest = yaml.safe_load(path.read_text(encoding="utf-8"))
+    manifest["service"] = "pay-ments"
+    path.write_text(yaml.safe_dump(manifest), encoding="utf-8")
+    (project / "approvals.yaml").unlink()
+    anvil("approve", str(project), "--reads", "--by", "the end-to-end tests")
+    anvil("approve", str(project), "refunds.create", "payouts.create", "--by", "the end-to-end tests")
+
+
+VARIANTS = {"no-human-approval": without_human_approval, "dashed-service": with_a_dash}
 
 
 @pytest.fixture
