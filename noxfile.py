@@ -85,6 +85,13 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def bench(session: nox.Session) -> None:
+    """What a tool call pays for the hook, in dist/bench/hook.json. Warns and never fails."""
+    install(session, packages=("core", "shims", "runtime", "generator"))
+    session.run("python", "tests/bench/hook_latency.py", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style, and the limits on the size of modules and templates."""
     session.install("-c", str(ROOT / "constraints.txt"), "ruff")
@@ -116,10 +123,18 @@ def images(session: nox.Session) -> None:
     session.run("python", "-m", "anvil_lab", "images", *session.posargs)
 
 
-@nox.session(name="hookcore", python=["3.9", "3.10", "3.11", "3.12", "3.13", "3.14"], venv_backend="none")
-def hookcore(session: nox.Session) -> None:
-    """The hook and its core on another interpreter: ``nox -s hookcore-3.13``. Needs that interpreter."""
-    session.run(f"python{session.python}", "-I", "tests/unit/core/check_hookcore.py", external=True)
+def register_hookcore(version: str) -> None:
+    @nox.session(name=f"hookcore-{version}", tags=["hookcore"], venv_backend="none", default=False)
+    def hookcore(session: nox.Session) -> None:
+        session.run("python3", "tests/unit/core/check_elsewhere.py", version, external=True)
+
+    hookcore.__doc__ = (
+        f"The hook and its core on Python {version}: installed here, or Debian's of that version."
+    )
+
+
+for _version in ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"):
+    register_hookcore(_version)
 
 
 @nox.session(name="update-pins", default=False)

@@ -21,6 +21,8 @@ from anvil_runtime import gates
 from anvil_runtime.execute import execute
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anvil_runtime.execute import Executor
 
 ROOT = Path(__file__).parents[2]
@@ -28,12 +30,12 @@ EXAMPLES = ("payments", "paypal-payments", "notion")
 BEHIND_THE_GATES = {"invalid_arguments", "upstream_error"}
 
 
-def compile_examples(parent: Path) -> dict[str, Path]:
+def compile_examples(parent: Path, names: Sequence[str] = EXAMPLES) -> dict[str, Path]:
     """{example: folder of its bundle}, made by the command line as a user makes it."""
-    for name in EXAMPLES:
+    for name in names:
         command = [sys.executable, "-m", "anvil_generator", "compile", str(ROOT / "examples" / name)]
         subprocess.run([*command, "--out", str(parent / name)], check=True, capture_output=True)
-    return {name: parent / name for name in EXAMPLES}
+    return {name: parent / name for name in names}
 
 
 class Api:

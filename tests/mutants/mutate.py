@@ -38,6 +38,8 @@ LEFT_OUT = shutil.ignore_patterns(
 WORKERS, SECONDS = 2, 300
 MODULES = ("anvil_core", "anvil_generator", "anvil_runtime", "anvil_shims", "hookcore")
 GOLDEN = "tests/golden/"
+# They compare all bytes with ones that are written down, so they notice every change: no proof.
+COMPARISONS = (GOLDEN, "tests/unit/core/test_catalog.py::test_the_exact_bytes")
 KILLED, SURVIVED = "killed", "survived"
 FAILED_TEST = re.compile(r"^(?:FAILED|ERROR) (tests/\S+?\.py)(?:::(.+?))?(?: - .*)?$", re.MULTILINE)
 
@@ -105,17 +107,8 @@ def environment(tree: Tree) -> dict[str, str]:
 
 def pytest(tree: Tree, tests: Iterable[str]) -> subprocess.CompletedProcess[str]:
     """Run tests of a copy against the packages of that copy."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "--no-header",
-        "--tb=line",
-        "-p",
-        "no:cacheprovider",
-    ]
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=line"]
+    command += ["-p", "no:cacheprovider", *(f"--deselect={test}" for test in COMPARISONS)]
     return subprocess.run(
         [*command, *tests],
         cwd=tree.folder,

@@ -114,6 +114,13 @@ def test_every_state_is_listed():
     assert {entry["state"] for entry in json.loads(catalog.write(air, {}))["operations"]} == set(states)
 
 
+@pytest.mark.parametrize("mode", ["natural", "key_supported", "required", "none"])
+def test_how_an_operation_is_repeated(mode):
+    refund = make_refund()
+    changed = refund.model_copy(update={"idempotency": refund.idempotency.model_copy(update={"mode": mode})})
+    assert catalog.entry(changed)["idempotency"]["mode"] == mode
+
+
 def test_the_form_of_a_key():
     refund = make_refund()
     form = KeyForm(format="uuid", min_length=36, max_length=36)

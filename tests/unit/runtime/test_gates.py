@@ -106,6 +106,14 @@ def test_the_executor_says_of_a_call_that_fits_what_the_safety_gates_say(executo
     assert (mine and (mine.code, mine.message)) == (whole and (whole.code, whole.message))
 
 
+@pytest.mark.parametrize(("length", "fits"), [(7, False), (8, True), (36, True), (37, False)])
+def test_the_length_of_a_key(operation, length, fits):
+    form = {"format": "token", "min_length": 8, "max_length": 36}
+    one = operation(idempotency={"mode": "required", "carrier": "header", "key": "Id", "form": form})
+    refused = safety_gates(one, {**CONFIRM, "idempotency_key": "k" * length})
+    assert (refused and refused.code) == (None if fits else "idempotency_key_malformed")
+
+
 def test_a_uuid_key(operation):
     form = {
         "mode": "required",
