@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import nox
@@ -18,6 +19,7 @@ PACKAGES = ("core", "shims", "runtime", "generator", "lab")
 EXAMPLES = ("payments", "paypal-payments", "notion")
 GOLDEN = ("payments",)
 BUNDLES = ROOT / "dist" / "bundles"
+WHEELS = ROOT / "dist" / "wheels"
 HARNESSES = tuple(
     tomllib.loads((ROOT / "harness-images" / "pins.toml").read_text(encoding="utf-8"))["harness"]
 )
@@ -56,11 +58,23 @@ def generate(session: nox.Session) -> None:
 
 @nox.session
 def build(session: nox.Session) -> None:
-    """Make the wheels and source archives of all packages in dist/wheels."""
+    """Make the wheels and source archives of all packages in dist/wheels, and try the wheels."""
     session.install("-c", str(ROOT / "constraints.txt"), "build", "hatchling")
+    shutil.rmtree(WHEELS, ignore_errors=True)
     for name in PACKAGES:
-        out = str(ROOT / "dist" / "wheels")
-        session.run("python", "-m", "build", "--no-isolation", "--outdir", out, f"packages/{name}")
+        session.run("python", "-m", "build", "--no-isolation", "--outdir", str(WHEELS), f"packages/{name}")
+    session.run("python", "tests/packaging/wheels.py", str(WHEELS))
+    session.notify("try-wheels")
+
+
+@nox.session(name="try-wheels", reuse_venv=False, default=False)
+def try_wheels(session: nox.Session) -> None:
+    """Compile an example with the wheels of dist/wheels in an environment of their own; ``build`` runs it."""
+    session.install("-c", str(ROOT / "constraints.txt"), *map(str, sorted(WHEELS.glob("*.whl"))))
+    for name in GOLDEN:
+        bundle = str(Path(session.create_tmp()) / name)
+        session.run("anvil", "compile", f"examples/{name}", "--out", bundle)
+        session.run("python", "tests/golden/golden.py", "check", bundle, f"tests/golden/{name}")
 
 
 @nox.session

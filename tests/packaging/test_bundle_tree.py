@@ -33,8 +33,8 @@ GRANT_VALUES = {"allow", "approve", "always", "acceptedits", "bypasspermissions"
 # Words that grant when a program says them.
 VERDICTS = {"allow", "approve", "bypassPermissions", "acceptEdits"}
 ROOT_ENTRIES = {
-    ".agents", ".claude-plugin", ".codex-plugin", "README.md", "air.json", "bundle.json", "catalog.json", "mcp", "plugin", "report.json",
-    "skill",
+    ".agents", ".claude-plugin", ".codex-plugin", "README.md", "air.json", "bundle.json", "catalog.json",
+    "mcp", "plugin", "report.json", "skill",
 }  # fmt: skip
 HARNESS_READS = (".claude-plugin/", ".codex-plugin/", ".agents/", "plugin/", "mcp.json", "hooks.json")
 FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
@@ -83,7 +83,9 @@ def hostile_project(folder: Path) -> Path:
 
     air = compile_project(open_project(folder)).air
     entries = {
-        one.id: Approval(fingerprint=fingerprint(one, air.service), said="", by="Ann", date="2026-11-30")
+        one.id: Approval(
+            fingerprint=fingerprint(one, air.service), source_fingerprint="", by="Ann", date="2026-11-30"
+        )
         for one in air.operations
     }
     write_approvals(folder / "approvals.yaml", Approvals(operations=entries))
@@ -119,7 +121,7 @@ def grants(bundle: Path) -> list[str]:
                 found.append(f"{name}: front matter")
         elif name.endswith(".py"):
             found += [f"{name}: {what}" for what in verdicts_in(text)]
-        elif name != "mcp/requirements.lock":
+        elif name not in {"mcp/requirements.lock", "mcp/LICENSE"}:
             found.append(f"{name}: a kind of file that this test does not know")
     return found
 

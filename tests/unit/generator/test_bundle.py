@@ -15,6 +15,8 @@ from anvil_generator.approvals import Approval, Approvals, fingerprint, write_ap
 from anvil_generator.bundle import one_line, plan, plugin_version
 from anvil_generator.harnesses import environment, known, yaml_text
 
+ROOT = Path(__file__).resolve().parents[3]
+
 
 @pytest.fixture
 def planned(project, compiled):
@@ -114,6 +116,11 @@ def test_the_author_is_the_manifest_s_or_the_api_s_owner(planned):
 )
 def test_the_plugin_s_version_is_semantic(version, revision, wanted):
     assert plugin_version(version, revision) == wanted
+
+
+def test_the_sources_of_the_server_come_with_their_licence(planned):
+    licence = planned()["mcp/LICENSE"]
+    assert (licence.kind, licence.data) == ("copied", (ROOT / "LICENSE").read_bytes())
 
 
 def test_a_later_revision_is_newer():

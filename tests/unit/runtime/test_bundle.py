@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 
 import pytest
 
@@ -39,6 +40,22 @@ def test_a_contract_that_cannot_be_used_says_what_and_where_and_what_to_do(bundl
 def test_a_missing_contract(tmp_path):
     with pytest.raises(BundleError, match=r"air\.json: No such file"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("listed", "wanted"),
+    [
+        ('{"compiler": "7.8.9"}', "7.8.9"),
+        ('{"compiler": 7}', metadata.version("anvil-runtime")),
+        ("{", metadata.version("anvil-runtime")),
+        (None, metadata.version("anvil-runtime")),
+    ],
+)
+def test_the_version_is_that_of_the_compiler_or_of_the_installed_package(bundle_folder, listed, wanted):
+    (bundle_folder / "bundle.json").unlink()
+    if listed is not None:
+        (bundle_folder / "bundle.json").write_text(listed, encoding="utf-8")
+    assert load(bundle_folder).compiler == wanted
 
 
 def test_a_contract_comes_back_as_it_was(bundle_folder, contract):

@@ -106,6 +106,7 @@ def _harness_files(compiled: Compiled, facts: dict[str, str]) -> Iterator[Emitte
 def _server_files() -> Iterator[EmittedFile]:
     runtime = _package_folder(anvil_runtime)
     yield EmittedFile("mcp/server.py", (runtime / "launcher.py").read_bytes(), "copied")
+    yield EmittedFile("mcp/LICENSE", (runtime / "LICENSE").read_bytes(), "copied")
     yield EmittedFile("mcp/requirements.lock", (runtime / "requirements.lock").read_bytes(), "copied")
     yield EmittedFile("mcp/lib/hookcore.py", harnesses.core_source().read_bytes(), "copied")
     for package in (anvil_core, anvil_runtime):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -14,6 +15,9 @@ from anvil_runtime.words import MEND
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+UNKNOWN = "unknown"
 
 
 class BundleError(Exception):
@@ -32,6 +36,8 @@ class Bundle:
     """A contract as the executor uses it. Every operation is in it, whatever its state."""
 
     air: Air
+    compiler: str = UNKNOWN
+    """The version of Anvil that compiled it."""
 
     @cached_property
     def by_name(self) -> dict[str, Operation]:
@@ -56,9 +62,23 @@ def load(folder: Path) -> Bundle:
     except OSError as error:
         raise BundleError(f"{file}: {error.strerror}.") from None
     try:
-        return Bundle(Air.model_validate_json(text))
+        return Bundle(Air.model_validate_json(text), _compiler(folder))
     except ValidationError as error:
         raise BundleError(f"{file}: {_what_is_wrong(text, error)}") from None
+
+
+def _compiler(folder: Path) -> str:
+    """From the bundle's own list, else from the installed package: a bundle carries none of its metadata."""
+    try:
+        facts = from_json((folder / "bundle.json").read_bytes())
+    except (OSError, ValueError):
+        facts = None
+    if isinstance(facts, dict) and isinstance(facts.get("compiler"), str):
+        return str(facts["compiler"])
+    try:
+        return metadata.version("anvil-runtime")
+    except metadata.PackageNotFoundError:
+        return UNKNOWN
 
 
 def _what_is_wrong(text: bytes, error: ValidationError) -> str:

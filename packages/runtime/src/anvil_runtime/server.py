@@ -10,7 +10,6 @@ import json
 import sys
 import traceback
 from functools import partial
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from anvil_core import tools
@@ -122,16 +121,12 @@ def make_server(executor: Executor) -> Server[Any]:
         return result(params.name, await anyio.to_thread.run_sync(work))
 
     return Server(
-        service.id, version=version(), title=service.title, on_list_tools=list_tools, on_call_tool=call_tool
+        service.id,
+        version=executor.bundle.compiler,
+        title=service.title,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
     )
-
-
-def version() -> str:
-    """This server's version; a bundle carries the sources without their metadata."""
-    try:
-        return metadata.version("anvil-runtime")
-    except metadata.PackageNotFoundError:
-        return "0.1.0"
 
 
 async def serve_stdio(executor: Executor) -> None:
