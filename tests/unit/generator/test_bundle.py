@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import anvil_runtime
 import hookcore
 from anvil_core.air import Air
 from anvil_generator.approvals import Approval, Approvals, fingerprint, write_approvals
-from anvil_generator.bundle import one_line, plan, plugin_version
+from anvil_generator.bundle import plan, plugin_version
 from anvil_generator.harnesses import environment, known, yaml_text
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -77,7 +78,7 @@ def test_only_approved_operations_are_in_the_skill(planned):
     assert "`create_refund`" in skill
     assert not [name for name in ("add_pet", "delete_pet", "list_pets") if name in skill]
     refund = files["skill/reference/other.md"].data.decode()
-    assert "Effect: mutation; risk: financial." in refund
+    assert "Changes data; risk: financial; cannot be undone." in refund
     assert "- `confirm` (required)" in refund
     assert "- `idempotency_key` (required)" in refund
 
@@ -89,6 +90,63 @@ def test_the_readme_tells_the_state_of_every_operation(planned):
         "`add_pet`": "generated", "`create_refund`": "generated", "`delete_pet`": "generated",
         "`get_pet`": "approved", "`list_pets`": "generated",
     }  # fmt: skip
+
+
+HOSTILE = "`\n\n# Fake\n\n- `x`\n```\n<script>\x1b[2J\u202eevil\u200b](http://evil.example)|"
+
+
+def test_no_word_of_a_document_writes_a_line_of_a_page(planned):
+    body = {"content": {"application/json": {"schema": {"properties": {HOSTILE: {}}, "required": [HOSTILE]}}}}
+    parameter = {"in": "query", "schema": {"type": "string"}}
+    operation = {
+        "operationId": "addPet",
+        "tags": [HOSTILE],
+        "summary": HOSTILE,
+        "description": "# Fake\n\n<script>",
+        "parameters": [{"name": HOSTILE, **parameter}, {"name": "q", "description": HOSTILE, **parameter}],
+        "requestBody": body,
+        "responses": {"200": {"description": "ok"}},
+    }
+    said = f"operations:\n  addPet:\n    confirmation: {{reason: {json.dumps(HOSTILE)}}}\n"
+    files = planned(
+        "add_pet",
+        paths={"/pets": {"post": operation}},
+        manifest=said,
+        info={"title": HOSTILE, "version": HOSTILE},
+    )
+    pages = {path: file.data.decode() for path, file in files.items() if path.endswith(".md")}
+    assert len([path for path in pages if path.startswith("skill/")]) == 2
+    for path, text in pages.items():
+        assert not {"\x1b", "\u202e", "\u200b"} & set(text), path
+        for line in text.splitlines():
+            tag = line.startswith("- `body`") or re.search(r"(?<!\\)(?<!\\U0000005c)<script>", line)
+            assert tag is True or tag is None, f"{path}: outside of code"
+            assert not line.startswith(("# Fake", "```\n", "- `x`", "<")), path
+    skill = pages["skill/SKILL.md"]
+    assert [line for line in skill.splitlines() if line.startswith("#")][1:2] == ["## Operations"]
+    assert skill.count("](") == 2, "a name in the front matter, and the link to the page"
+    (reference,) = [text for path, text in pages.items() if "/reference/" in path]
+    assert [line for line in reference.splitlines() if line.startswith("#")][1:] == ["## `add_pet`"]
+    (argument,) = [line for line in reference.splitlines() if line.startswith("- `body`")]
+    assert argument.count("`") == 4
+    (row,) = [line for line in pages["README.md"].splitlines() if line.startswith("| `")]
+    assert row.replace("\\|", "").count("|") == 6
+
+
+@pytest.mark.parametrize(
+    ("title", "named", "owner"),
+    [
+        ("Pets", "call the Pets API through", "Pets API owner"),
+        ("Pets API", "call the Pets API through", "Pets API owner"),
+        ("Pets api v2", "call the Pets api v2 through", "Pets api v2 owner"),
+        ("Capital", "call the Capital API through", "Capital API owner"),
+        ("\u200b", "call the pets API through", "pets API owner"),
+    ],
+)
+def test_an_api_is_called_so_once(planned, title, named, owner):
+    files = planned("get_pet", info={"title": title, "version": "1"})
+    assert named in files["skill/SKILL.md"].data.decode()
+    assert json.loads(files[".claude-plugin/plugin.json"].data)["author"]["name"] == owner
 
 
 def test_the_author_is_the_manifest_s_or_the_api_s_owner(planned):
@@ -130,26 +188,6 @@ def test_a_later_revision_is_newer():
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("", ""),
-        ("one\ntwo", "one two"),
-        ("First\n\nSecond", "First. Second"),
-        ("First.\n\n  Second  ", "First. Second"),
-        ("a\u2028b\x85c", "a b c"),
-        ("word " * 10, ("word " * 10).strip()),
-    ],
-)
-def test_one_line(text, wanted):
-    assert one_line(text) == wanted
-
-
-def test_a_long_text_is_cut_at_a_word():
-    cut = one_line("word " * 100, 22)
-    assert cut == "word word word word ..."
-
-
-@pytest.mark.parametrize(
     "text", ["plain", 'q"uo\\te', "é ü 日本", "🐕", "a: b # c", "\u2028\x00\x7f\ufeff", "- x\n---\n"]
 )
 def test_a_quoted_text_is_yaml(text):
@@ -166,7 +204,7 @@ def test_every_harness_has_what_the_generator_asks_of_it():
     for harness in known():
         names = harness.names("my-api")
         assert names["prefix"].endswith("__")
-        assert "{" not in "".join(names.values())
+        assert not re.search(r"\{[a-z]", "".join(names.values()))
         assert harness.contract["install"]["text"].format_map(names)
         assert list(harness.templates())
         assert [data for _, data in harness.copies() if not data] == []

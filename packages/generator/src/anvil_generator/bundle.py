@@ -15,17 +15,19 @@ import anvil_core
 import anvil_runtime
 from anvil_core import catalog, tools
 from anvil_generator import harnesses
+from anvil_generator.markdown import in_code, in_link, one_line, plain
 from anvil_generator.report import report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anvil_core.air import Air, Operation
+    from anvil_core.air import Air, Operation, Service
     from anvil_generator.compiler import Compiled
 
 UNTAGGED = "other"
 LONGEST_FILE_NAME = 60
 LONGEST_NUMBER = 12
+LONGEST_TITLE = 80
 LARGEST_NUMBER = 10**LONGEST_NUMBER - 1
 
 
@@ -41,10 +43,11 @@ class EmittedFile:
 def plan(compiled: Compiled, author: str | None = None) -> list[EmittedFile]:
     """Every file of the bundle, sorted by path; the same input gives the same bytes (I8)."""
     air = compiled.air
+    title = _title(air.service)
     facts = {
         "version": plugin_version(air.service.version, compiled.revision),
-        "description": f"{air.service.title}: approved operations only, with Anvil's safety contract",
-        "author": author or f"{air.service.title} API owner",
+        "description": f"{title}: approved operations only, with Anvil's safety contract",
+        "author": author or f"{_called(title)} owner",
     }
     files = [
         *_harness_files(compiled, facts),
@@ -60,6 +63,15 @@ def plan(compiled: Compiled, author: str | None = None) -> list[EmittedFile]:
     if any(merged[file.path].data != file.data for file in files):
         raise AssertionError("two different files for one path")
     return [merged[path] for path in sorted(merged)]
+
+
+def _title(service: Service) -> str:
+    return plain(service.title, LONGEST_TITLE) or service.id
+
+
+def _called(title: str) -> str:
+    """The API by its title, which may say itself that it is one."""
+    return title if re.search(r"\bAPIs?\b", title, re.IGNORECASE) else f"{title} API"
 
 
 def plugin_version(api_version: str, revision: int) -> str:
@@ -93,8 +105,9 @@ def _harness_files(compiled: Compiled, facts: dict[str, str]) -> Iterator[Emitte
     for harness in compiled.harnesses:
         for path, data in harness.copies():
             yield EmittedFile(path, data, "copied")
+        title = _title(compiled.air.service)
         values = {
-            "service": compiled.air.service,
+            "service": compiled.air.service.model_copy(update={"title": title}),
             "bundle": facts,
             "names": harness.names(compiled.air.service.id),
             "contract": harness.contract,
@@ -134,7 +147,11 @@ def _skill_files(air: Air) -> Iterator[EmittedFile]:
         "groups": groups,
         "sentences": tools.contract_sentences,
         "arguments": _arguments,
+        "title": _title(air.service),
+        "called": _called(_title(air.service)),
+        "in_link": in_link,
         "one_line": one_line,
+        "plain": plain,
     }
     yield EmittedFile("skill/SKILL.md", _render("skill.md.j2", values), "rendered")
     for file, tag, operations in groups:
@@ -178,19 +195,11 @@ def _argument_text(schema: Any) -> str:
     if not isinstance(schema, dict):
         return ""
     if schema.get("description"):
-        return one_line(str(schema["description"]))
+        return plain(str(schema["description"]))
     needed = schema.get("required", ())
     names = schema.get("properties", {})
-    fields = [f"`{name}`" + (" (required)" if name in needed else "") for name in names]
+    fields = [f"`{in_code(name)}`" + (" (required)" if name in needed else "") for name in names]
     return "an object with " + ", ".join(fields) if fields else ""
-
-
-def one_line(text: str, longest: int = 300) -> str:
-    """The text on one line, cut at a word where it is long: Markdown lists need that."""
-    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
-    ended = [part if part[-1] in ".:;!?" else f"{part}." for part in paragraphs[:-1] if part]
-    flat = " ".join([*ended, paragraphs[-1]]).strip()
-    return flat if len(flat) <= longest else flat[:longest].rsplit(" ", 1)[0] + " ..."
 
 
 def _readme(compiled: Compiled, facts: dict[str, str]) -> Iterator[EmittedFile]:
@@ -198,8 +207,9 @@ def _readme(compiled: Compiled, facts: dict[str, str]) -> Iterator[EmittedFile]:
         "service": compiled.air.service,
         "bundle": facts,
         "harnesses": [(harness, harness.names(compiled.air.service.id)) for harness in compiled.harnesses],
+        "title": _title(compiled.air.service),
         "operations": compiled.air.operations,
-        "one_line": one_line,
+        "plain": plain,
     }
     yield EmittedFile("README.md", _render("bundle_readme.md.j2", values), "rendered")
 
