@@ -37,7 +37,7 @@ REFUSALS = {
 ASK_A_PERSON = "Ask the user to run it themselves; do not retry."
 HEADER_START, HEADER_END, TAIL = b'{"anvil": 1, ', b'"operations": [\n', b"\n]}\n"
 LINE_START = b'{"tool": "'
-LARGEST_INTEGER = 2**53
+LARGEST_INTEGER, LONGEST_LINE = 2**53, 2**20
 
 
 class Unusable(Exception):
@@ -142,7 +142,7 @@ def digest(args):
 
 def read_header(file):
     """(header, first byte of the lines, first byte after them) of an open catalog. Raises Unusable."""
-    line = file.readline()
+    line = file.readline(LONGEST_LINE)
     if not (line.startswith(HEADER_START) and line.endswith(HEADER_END)):
         raise Unusable("its first line is not a catalog's header.")
     end = file.seek(0, 2)
@@ -162,14 +162,14 @@ def find(file, start, end, tool):
     while start < end:
         middle = (start + end) // 2
         file.seek(middle - 1)  # the header stands before the lines, so there is always a byte before
-        file.readline()
+        file.readline(LONGEST_LINE)
         at = file.tell()
         if at >= end:
             end = middle
             continue
-        line = file.readline()
+        line = file.readline(LONGEST_LINE)
         name = line[len(LINE_START) : line.find(b'"', len(LINE_START))]
-        if not line.startswith(LINE_START):
+        if not (line.startswith(LINE_START) and line.endswith(b"\n")):
             raise Unusable("a line in it is not an operation.")
         if name == wanted:
             return parse_line(line, tool)

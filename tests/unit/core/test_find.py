@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -227,3 +228,27 @@ def test_the_whole_catalog_passes(small, tmp_path):
     assert hookcore.evaluate(path, "refund_payment", GOOD, NOBODY).verb == hookcore.PASS
     assert hookcore.evaluate(path, "preview", {"operation": "get_item"}, NOBODY).verb == hookcore.PASS
     assert refused(path, "shut").code == "operation_not_approved"
+
+
+def test_a_file_without_ends_of_lines_costs_no_memory(tmp_path):
+    whole = written(["get_item"])
+    start, rest = whole.split(b"\n", 1)
+    sparse = tmp_path / "sparse.json"
+    with sparse.open("wb") as file:
+        file.write(start + b"\n")
+        file.seek(2**31)
+        file.write(rest)
+    no_line = tmp_path / "line.json"
+    no_line.write_bytes(start + b"\n" + rest.replace(b"get_item", b"get_item" + b"x" * 2**20, 1))
+    tracemalloc.start()
+    for path in ("/dev/zero", str(sparse), str(no_line)):
+        decision = hookcore.evaluate(path, "get_item", {}, NOBODY)
+        assert (decision.verb, decision.code) == (hookcore.DENY, "catalog_unusable")
+    assert tracemalloc.get_traced_memory()[1] < 8 * 2**20
+    tracemalloc.stop()
+
+
+def test_a_long_line_is_read(tmp_path):
+    """The limit is far above what a document's words come to."""
+    path = put(tmp_path, written(["get_item"], title="x" * 500_000))
+    assert hookcore.evaluate(path, "get_item", {}, NOBODY).verb == hookcore.PASS

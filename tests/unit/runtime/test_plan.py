@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from anvil_runtime.execute import execute
 from anvil_runtime.origin import target
-from anvil_runtime.plan import make_plan, shown
+from anvil_runtime.plan import ContractError, make_plan, shown
 from anvil_runtime.styles import UnsendableError
 
 
@@ -80,6 +81,42 @@ def test_nor_in_any_other_style(plan, operation, style, value):
 
 
 @pytest.mark.parametrize(
+    ("path", "args"),
+    [
+        ("/cmp/{base}..{head}", {"base": "/", "head": "/admin"}),
+        ("/cmp/{base}..{head}", {"base": "a\\", "head": "\\b"}),
+        ("/cmp/{base}{head}", {"base": "x/.", "head": "./y"}),
+        ("/cmp/.{base}/{head}", {"base": ".", "head": "y"}),
+        ("/cmp/.{base}/{head}", {"base": ".;v=1", "head": "y"}),
+        ("/cmp/{base}/{head}", {"base": "..;v=1", "head": "y"}),
+        ("/cmp/{base}/{head}", {"base": "y", "head": "x/..;/z"}),
+    ],
+)
+def test_nor_do_parts_that_are_put_together(plan, path, args):
+    given = {"parameters": [parameter("base", "path"), parameter("head", "path")], "json_schema": {}}
+    source = {"path": path, "method": "get", "operation_id": None, "pointer": "/", "line": 1}
+    changes = {"input": given, "source": source}
+    assert plan({"base": "v1.0", "head": "v2.0"}, "charge_get", **changes).path.startswith("/api/cmp/")
+    with pytest.raises(UnsendableError, match="part of the path"):
+        plan(args, "charge_get", **changes)
+
+
+def test_nor_an_exploded_label(plan):
+    one = parameter("charge", "path", style="label", explode=True)
+    given = {"parameters": [one], "json_schema": {}}
+    assert plan({"charge": ["a", "b"]}, "charge_get", input=given).path == "/api/v1/charges/.a.b"
+    with pytest.raises(UnsendableError, match="part of the path"):
+        plan({"charge": ["", "/admin"]}, "charge_get", input=given)
+
+
+@pytest.mark.parametrize("args", [{"charge": None}, {}])
+def test_a_path_is_never_sent_with_a_place_left_open(plan, args):
+    with pytest.raises(UnsendableError, match="must have a value") as error:
+        plan(args, "charge_get")
+    assert error.value.argument == "charge"
+
+
+@pytest.mark.parametrize(
     "name", ["Host", "Authorization", "Cookie", "X-HTTP-Method-Override", "X-Forwarded-For"]
 )
 def test_a_declared_parameter_does_not_become_a_guarded_header(plan, name):
@@ -133,8 +170,35 @@ def test_an_exploded_object_cannot_set_another_parameter(plan):
     source = {"path": "/x", "method": "get", "operation_id": None, "pointer": "/", "line": 1}
     changes = {"input": given, "source": source}
     assert plan({"filter": {"a": 1}}, "charge_get", **changes).query == "mode=safe&a=1"
+    for name in ("mode", "MODE"):
+        with pytest.raises(UnsendableError, match="must not set mode, a parameter of its own"):
+            plan({"filter": {name: "wild"}}, "charge_get", **changes)
+
+
+def test_nor_one_that_the_call_leaves_out(plan):
+    given = {
+        "parameters": [parameter("filter", "query", explode=True), parameter("Account", "query")],
+        "json_schema": {},
+    }
+    key = {"mode": "key_supported", "carrier": "query", "key": "request_id", "form": {"min_length": 3}}
+    changes = {"input": given, "idempotency": key}
+    args = {"charge": "x", "filter": {"filter": 1, "accounts": 2}}
+    given["parameters"].append(parameter("charge", "path"))
+    assert plan(args, "charge_get", **changes).query == "filter=1&accounts=2"
+    for name in ("Account", "account", "request_id", "_method"):
+        with pytest.raises(UnsendableError) as error:
+            plan({"charge": "x", "filter": {name: "other"}}, "charge_get", **changes)
+        assert error.value.argument == "filter"
+
+
+def test_two_that_end_up_with_one_name(plan):
+    given = {
+        "parameters": [parameter("color", "query", style="deepObject"), parameter("charge", "path")],
+        "constants": [{"name": "color[R]", "location": "query", "value": "1"}],
+        "json_schema": {},
+    }
     with pytest.raises(UnsendableError, match="already set"):
-        plan({"filter": {"mode": "wild"}}, "charge_get", **changes)
+        plan({"charge": "x", "color": {"R": 2}}, "charge_get", input=given)
 
 
 @pytest.mark.parametrize("carrier", ["header", "query", "body", "path"])
@@ -158,6 +222,43 @@ def test_the_idempotency_key_in_its_carrier(plan, full, carrier):
     )
     assert "a b" not in repr(without)
     assert without.path == ("/api/x/{the-key}" if carrier == "path" else "/api/x")
+
+
+@pytest.mark.parametrize(
+    ("carrier", "key"),
+    [
+        ("header", "Accept"),
+        ("header", "content-type"),
+        ("header", None),
+        ("cookie", "key"),
+        ("path", "absent"),
+        ("body", "key"),
+        (None, None),
+    ],
+)
+def test_a_key_that_nothing_carries_is_never_taken_for_one(plan, executor, upstream, full, carrier, key):
+    changes = {"idempotency": {"mode": "required", "carrier": carrier, "key": key, "form": {"min_length": 3}}}
+    if carrier == "body":
+        changes["input"] = {
+            "parameters": [parameter("charge", "path")],
+            "json_schema": {"properties": {"charge": {}}},
+        }
+        del full["body"]
+    with pytest.raises(ContractError, match="cannot carry it"):
+        plan(full, **changes)
+    error = execute(executor("refund_create", **changes), "refund_create", full).envelope["error"]
+    assert (error["code"], error["retryable"], error["safe_to_retry"]) == ("internal_error", False, True)
+    assert "Nothing was sent" in error["message"]
+    assert upstream.plans == []
+
+
+def test_an_optional_key_in_the_path_has_to_be_given(plan, full):
+    idempotency = {"mode": "key_supported", "carrier": "path", "key": "charge", "form": {"min_length": 3}}
+    given = {"parameters": [], "json_schema": {}}
+    assert plan(full, idempotency=idempotency, input=given).path == "/api/v1/charges/key-0001/refunds"
+    del full["idempotency_key"]
+    with pytest.raises(UnsendableError, match="must have a value"):
+        plan(full, idempotency=idempotency, input=given)
 
 
 def test_a_body_cannot_bring_its_own_key(plan, full):

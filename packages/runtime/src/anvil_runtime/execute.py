@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from anvil_runtime import client, gates
 from anvil_runtime.arguments import Validators, need, problems
 from anvil_runtime.origin import OriginError, Target, target
-from anvil_runtime.plan import make_plan, shown
+from anvil_runtime.plan import ContractError, make_plan, shown
 from anvil_runtime.refusals import Refusal, envelope, refuse, refuse_internally, refuse_needing
 from anvil_runtime.sending import send_once
 from anvil_runtime.styles import UnsendableError
@@ -91,6 +91,9 @@ def _prepare(executor: Executor, operation: Operation, args: dict[str, Any]) -> 
         return make_plan(operation, args, goal), goal
     except OriginError as error:
         return refuse("origin_not_allowed", operation.name, detail=str(error))
+    except ContractError as error:
+        detail = f"{error}. Nothing was sent. Tell the user; do not retry."
+        return refuse("internal_error", operation.name, detail=detail)
     except UnsendableError as error:
         return refuse_needing(
             "invalid_arguments", operation.name, [need(error.argument, "any", error.problem, None)]

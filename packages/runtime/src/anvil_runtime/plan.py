@@ -25,6 +25,10 @@ LONGEST_SHOWN_BODY = 20_000
 _PLACE = re.compile(r"\{([^{}]*)\}")
 
 
+class ContractError(Exception):
+    """The contract asks for what no request can hold; the text says what. Nothing is sent."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """A request. ``path`` is encoded and starts with "/"; ``query`` is encoded, without "?"."""
@@ -43,13 +47,16 @@ class Plan:
 
 
 def make_plan(operation: Operation, args: dict[str, Any], target: Target) -> Plan:
-    """The request that these arguments mean. Raises UnsendableError for a value that has no place in it."""
+    """The request that these arguments mean.
+
+    Raises UnsendableError for a value that has no place in it, ContractError for a key without a carrier.
+    """
     args = {
         name: value for name, value in args.items() if value is not None or _body_argument(operation) == name
     }
     key = sendable_key(operation, args)
     media_type, body = _body(operation, args, key)
-    return Plan(
+    plan = Plan(
         method=operation.source.method.upper(),
         base=str(target.origin),
         path=_path(operation, args, target.base_path, key),
@@ -58,6 +65,10 @@ def make_plan(operation: Operation, args: dict[str, Any], target: Target) -> Pla
         body=body,
         media_type=media_type,
     )
+    if key is not None and not _carries(operation, plan, key):
+        place = f"{operation.idempotency.carrier} {operation.idempotency.key}"
+        raise ContractError(f"the contract has the idempotency key in the {place}, which cannot carry it")
+    return plan
 
 
 def shown(plan: Plan) -> dict[str, Any]:
@@ -107,6 +118,18 @@ def _carried(operation: Operation, location: str, key: str | None) -> list[tuple
     return [(str(operation.idempotency.key), key)] if carries and key is not None else []
 
 
+def _carries(operation: Operation, plan: Plan, key: str) -> bool:
+    """Whether the key is in the request: a gate let the call pass for its sake, and a retry relies on it."""
+    name, carrier = str(operation.idempotency.key), operation.idempotency.carrier
+    if carrier == "header":
+        return (name, key) in plan.headers
+    if carrier == "query":
+        return f"{styles.encode(name)}={styles.encode(key)}" in plan.query.split("&")
+    if carrier == "path":
+        return name in _PLACE.findall(operation.source.path)
+    return carrier == "body" and plan.body is not None
+
+
 def _path(operation: Operation, args: dict[str, Any], base_path: str, key: str | None) -> str:
     template = operation.source.path
     if "?" in template or "#" in template:
@@ -114,14 +137,17 @@ def _path(operation: Operation, args: dict[str, Any], base_path: str, key: str |
             "(path)", f"the contract's path {template} holds a query, which Anvil does not send."
         )
     values = {name: styles.encode(value) for name, value in _constants(operation, "path")}
-    arguments = {}
+    arguments = {one.name: one.argument for one in operation.input.parameters if one.location == "path"}
     for parameter, value in _given(operation, args, "path"):
         _check_path_value(parameter, value)
         values[parameter.name] = styles.path_text(parameter, value)
-        arguments[parameter.name] = parameter.argument
-    for name, value in _carried(operation, "path", key):
-        values[name] = styles.encode(value)
+    if operation.idempotency.carrier == "path" and operation.idempotency.key is not None:
+        name = operation.idempotency.key
         arguments[name] = str(operation.controls.idempotency_key)
+        if key is not None:
+            values[name] = styles.encode(key)
+        elif operation.idempotency.mode == "required":
+            values[name] = "{" + name + "}"  # shown by a dry run, and refused by the gate before it is sent
     segments = [_segment(segment, values, arguments) for segment in template.split("/")]
     return quote(base_path, safe="/%:@!$&'()*+,;=~") + "/".join(segments)
 
@@ -130,13 +156,21 @@ def _segment(template: str, values: dict[str, str], arguments: dict[str, str]) -
     """One segment of the path, filled in. What a caller gives can neither empty it nor make it ``..``."""
     names = [str(name) for name in _PLACE.findall(template)]
     fixed = [quote(part, safe="%:@!$&'()*+,;=~") for part in _PLACE.split(template)[::2]]
-    filled = [values.get(name, "{" + name + "}") for name in names]
+    for name in names:
+        if name not in values:
+            raise UnsendableError(arguments.get(name, name), "must have a value: it is part of the path.")
+    filled = [values[name] for name in names]
     segment = "".join(part for pair in zip(fixed, [*filled, ""], strict=True) for part in pair)
-    if names and unquote(segment) in {"", ".", ".."}:
+    if names and (not segment or _has_dots(unquote(segment))):
         raise UnsendableError(
             arguments.get(names[0], names[0]), 'must not be empty, "." or "..": it is part of the path.'
         )
     return segment
+
+
+def _has_dots(text: str) -> bool:
+    """A part "." or "..", also with parameters behind a ";", which some servers drop first."""
+    return any(part.partition(";")[0] in {".", ".."} for part in re.split(r"[/\\]", text))
 
 
 def _check_path_value(parameter: Parameter, value: object) -> None:
@@ -146,7 +180,7 @@ def _check_path_value(parameter: Parameter, value: object) -> None:
     if isinstance(value, list):
         for item in value:
             _check_path_value(parameter, item)
-    elif isinstance(value, str) and {".", ".."} & set(re.split(r"[/\\]", value)):
+    elif isinstance(value, str) and _has_dots(value):
         raise UnsendableError(parameter.argument, 'must not hold a part "." or "..": it is part of the path.')
 
 
@@ -155,6 +189,7 @@ def _query(operation: Operation, args: dict[str, Any], key: str | None) -> str:
     pairs = [(styles.encode(name), styles.encode(value)) for name, value in fixed]
     taken = {name for name, _ in pairs}
     for parameter, value in _given(operation, args, "query"):
+        _check_free_keys(operation, parameter, value)
         own = styles.query_pairs(parameter, value)
         if taken & {name for name, _ in own}:
             raise UnsendableError(parameter.argument, "names a query parameter that is already set.")
@@ -163,6 +198,21 @@ def _query(operation: Operation, args: dict[str, Any], key: str | None) -> str:
         taken |= {name for name, _ in own}
         pairs.extend(own)
     return "&".join(f"{name}={value}" for name, value in pairs)
+
+
+def _check_free_keys(operation: Operation, parameter: Parameter, value: object) -> None:
+    """The keys of an exploded object are names in the query: none is that of something else there."""
+    exploded = parameter.style == "form" and parameter.explode and not parameter.media_type
+    if not (exploded and isinstance(value, dict)):
+        return
+    others = {one.name for one in operation.input.parameters if one.location == "query"} - {parameter.name}
+    others |= {name for name, _ in _constants(operation, "query")}
+    if operation.idempotency.carrier == "query":
+        others.add(str(operation.idempotency.key))
+    taken = {name.lower() for name in others} & {name.lower() for name in value}
+    if taken:
+        said = ", ".join(sorted(taken))
+        raise UnsendableError(parameter.argument, f"must not set {said}, a parameter of its own.")
 
 
 def _headers(

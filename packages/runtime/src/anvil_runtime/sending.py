@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anvil_runtime import answers, client
+from anvil_runtime.plan import sendable_key
 from anvil_runtime.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
@@ -71,5 +72,4 @@ def repeats_safely(operation: Operation, args: dict[str, Any]) -> bool:
     """Whether the same call again has no second effect: a read, naturally idempotent, or under a key."""
     if operation.effect.kind == "read" or operation.idempotency.mode == "natural":
         return True
-    name = operation.controls.idempotency_key
-    return name is not None and args.get(name) is not None
+    return sendable_key(operation, args) is not None  # a plan without it is never made

@@ -135,10 +135,12 @@ def test_arguments_that_are_no_object(root, arguments):
     denied(run(root, {**make_event("refund_payment"), "tool_input": arguments}), "not an object")
 
 
-def test_no_arguments_at_all(root):
+def test_no_arguments_at_all_are_none(root):
+    """As for the server, where absent arguments are an empty object, and null is none."""
     event = make_event("refund_payment")
     del event["tool_input"]
-    denied(run(root, event), "not an object")
+    assert run(root, event).stdout == run(root, make_event("refund_payment")).stdout
+    denied(run(root, event), "confirm")
 
 
 @pytest.mark.invariant("I1")

@@ -63,7 +63,7 @@ def answer_to(core, event, server, catalog):
             core, f"{tool} is served by {other}, not by {server}. Remove that server; do not retry."
         )
     surface = {"human": False, "how": core.ASK_A_PERSON}
-    decision = core.evaluate(catalog, tool[len(prefix) :], event.get("tool_input"), surface)
+    decision = core.evaluate(catalog, tool[len(prefix) :], event.get("tool_input", {}), surface)
     if decision.verb != core.PASS:
         return denial(core, decision.reason)
     return answer(core, additionalContext=decision.context) if decision.context else ""

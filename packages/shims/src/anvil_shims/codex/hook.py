@@ -55,7 +55,7 @@ def answer_to(core, event, server, catalog):
     if event["hook_event_name"] != "PreToolUse" or tool is None:
         return ""
     surface = {"human": False, "how": core.ASK_A_PERSON}
-    decision = core.evaluate(catalog, tool, event.get("tool_input"), surface)
+    decision = core.evaluate(catalog, tool, event.get("tool_input", {}), surface)
     if decision.verb != core.PASS:
         return answer(core, permissionDecision="deny", permissionDecisionReason=decision.reason)
     return answer(core, additionalContext=decision.context) if decision.context else ""
