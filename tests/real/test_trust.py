@@ -1,4 +1,4 @@
-"""Our marks of trust are those that the real Codex computes, for hooks of the user, a repository and a plugin."""
+"""Our marks of trust are those that the real Codex computes, for hooks of user, repository and plugin."""
 
 from __future__ import annotations
 

@@ -97,10 +97,14 @@ def make_bundle(root: Path, revision: int = 1, tools: tuple[str, ...] = ("get_pe
         },
     )
     files = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*")) if path.is_file()}
-    digests = {one: hashlib.sha256(path.read_bytes()).hexdigest() for one, path in files.items()}
+    digests = {one: digest(path) for one, path in files.items()}
     facts = {"anvil": 1, "service": "pets", "version": version, "revision": revision}
     write(root, {"bundle.json": {**facts, "harnesses": {"claude": {}, "codex": {}}, "files": digests}})
     return root
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @dataclass

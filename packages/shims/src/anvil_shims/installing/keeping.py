@@ -50,6 +50,8 @@ class Config:
         return {key: spelling for key, spelling in found.items() if spelling != "full"}
 
     def put(self, text: str, entry: Entry, value: Any) -> str:
+        if lookup(self.parse(text), entry) == value:
+            return text
         if self.form == "json":
             return json_entries.with_entry(text, entry, value, self.empties.get(entry[0], "{}"))
         return toml_entries.with_entry(text, entry, value)
