@@ -70,6 +70,17 @@ def test_each_copy_of_the_licence_is_the_licence(path):
     assert (ROOT / path / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
+@pytest.mark.parametrize("path", sorted(ROOT.glob("[et]*/**/NOTICE")), ids=lambda path: path.parent.name)
+def test_a_document_of_others_comes_with_its_licence(path):
+    """Apache-2.0 has its text at the root; MIT asks for its own text and the copyright line."""
+    text = path.read_text(encoding="utf-8")
+    assert "Apache-2.0" in text or "MIT" in text
+    if "MIT" in text:
+        assert re.search(r"^Copyright \(c\) .+$", text, re.MULTILINE)
+        assert "Permission is hereby granted" in text
+        assert "WITHOUT WARRANTY OF ANY KIND" in text
+
+
 def test_all_have_one_version_and_ask_for_it():
     (version,) = {project(package)["version"] for package in PACKAGES}
     for package in PACKAGES:

@@ -1,4 +1,7 @@
-"""Data, not code: no operation of an example stands in a template, a copied file or the compiler."""
+"""Data, not code: no operation of an example stands in a template, a copied file or the compiler.
+
+And no harness is named outside its own folder.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,9 @@ import pytest
 import yaml
 
 from anvil_core import names
+from anvil_generator import harnesses
+from anvil_generator.compiler import compile_project
+from anvil_generator.project import open_project
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/anvil.yaml"))
@@ -30,7 +36,7 @@ def read(path):
 
 
 def own_words(example):
-    """The operation ids, tool names and paths of an example."""
+    """The operation ids, tool names and paths of an example: as its document and as its contract has them."""
     document = read(example / read(example / "anvil.yaml")["document"])
     found = set()
     for path, item in document["paths"].items():
@@ -39,6 +45,8 @@ def own_words(example):
             operation_id = item[method].get("operationId")
             found |= {operation_id or path, names.from_method_and_path(method, path)}
             found.add(names.snake(operation_id or ""))
+    for operation in compile_project(open_project(example)).air.operations:
+        found |= {operation.name, operation.id}
     return {word for word in found if len(word) >= SHORTEST}
 
 
@@ -57,6 +65,40 @@ def test_no_operation_in_code(example):
         str(path.relative_to(ROOT)): hits
         for path in SOURCES
         if (hits := occurrences(words, path.read_text(encoding="utf-8")))
+    }
+    assert found == {}
+
+
+def test_names_of_the_manifest_and_shortened_ones_are_looked_for(tmp_path):
+    long = "listAllConfigurationsOfTheOrganizationThatWereEverChangedByAnybody"
+    get = {"responses": {"200": {"description": "ok"}}}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "Shop", "version": "1"},
+        "servers": [{"url": "https://api.shop.example"}],
+        "paths": {
+            "/debts": {"get": {"operationId": "a", **get}},
+            "/all": {"get": {"operationId": long, **get}},
+        },
+    }
+    (tmp_path / "api.json").write_text(json.dumps(document), encoding="utf-8")
+    said = "document: api.json\noperations:\n  a: {name: debts_of_everybody}\n"
+    (tmp_path / "anvil.yaml").write_text(said, encoding="utf-8")
+    words = own_words(tmp_path)
+    short = {one.name for one in compile_project(open_project(tmp_path)).air.operations}
+    assert "debts_of_everybody" in short <= words
+    assert not {names.snake("a"), names.snake(long)} & short
+
+
+def test_no_harness_in_code():
+    """Also in no comment: what holds for one only is said in its folder."""
+    words = {word.lower() for one in harnesses.known() for word in (one.id, one.title)}
+    assert len(words) >= 2
+    found = {
+        str(path.relative_to(ROOT)): hits
+        for path in SOURCES
+        if "shims" not in path.relative_to(ROOT / "packages").parts
+        and (hits := occurrences(words, path.read_text(encoding="utf-8").lower()))
     }
     assert found == {}
 

@@ -83,6 +83,27 @@ def test_no_argument_is_a_persons_approval(operation, args):
     assert safety_gates(operation("payout_create"), args).code == "human_approval_required"
 
 
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+TEMPTING = st.sampled_from(["confirm", "dry_run", "approved", "approval", "approval_note", "human_approval"])
+
+
+@pytest.mark.invariant("I3")
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(args=ANY_JSON | st.dictionaries(TEMPTING | st.text(), ANY_JSON | st.just(value=True), max_size=6))
+def test_neither_ring_passes_a_call_that_needs_a_person_whatever_its_arguments(operation, args):
+    one = operation("payout_create")
+    if isinstance(args, dict):
+        args = {**args, **KEY}
+    code = "human_approval_required" if isinstance(args, dict) else "invalid_arguments"
+    assert safety_gates(one, args).code == code
+    decision = hookcore.decide(entry(one), args, {"human": False})
+    assert (decision.verb, decision.code) == (hookcore.DENY, code)
+
+
 def test_a_person_is_the_last_gate(operation):
     assert safety_gates(operation("payout_create"), {}).code == "idempotency_key_required"
 

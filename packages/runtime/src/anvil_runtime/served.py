@@ -2,7 +2,7 @@
 
 A client in JavaScript compiles the output schema when it calls a tool, and refuses the call when a
 ``pattern`` is no ECMAScript regular expression of the Unicode kind; formats that it does not know fill its
-log (measured with Claude Code 2.1.332 on a real document). The executor checks arguments and answers
+log (measured with a real client on a real document). The executor checks arguments and answers
 against the full schemas, so nothing is let through by leaving these out.
 """
 
