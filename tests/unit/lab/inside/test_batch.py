@@ -38,6 +38,16 @@ def test_each_run_has_its_own_folders_and_the_results_their_order(tmp_path, perf
     assert list(home.iterdir()) == list(project.iterdir()) == []
 
 
+def test_the_servers_packages_are_in_the_home_that_all_share(tmp_path, performed):
+    for name in ("home", "project", "prepared"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "prepared" / "thing").touch()
+    runs = [run("one", prepared=str(tmp_path / "prepared"))] * 2
+    batch.perform(runs, home=tmp_path / "home", project=tmp_path / "project", workers=1)
+    assert len(performed) == 2
+    assert (tmp_path / "home" / stage.CACHE / "thing").is_file()
+
+
 def test_attended_runs_are_refused(tmp_path, performed):
     with pytest.raises(ValueError, match="one terminal"):
         batch.perform([run("one", person=["yes"])], home=tmp_path, project=tmp_path, workers=1)

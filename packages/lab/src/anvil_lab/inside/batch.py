@@ -33,5 +33,8 @@ def perform(runs: Sequence[Run], *, home: Path, project: Path, workers: int) -> 
 
     if any(run.person is not None for run in runs):
         raise ValueError("attended runs share one terminal: they are not run in a batch")
+    for prepared in sorted({run.prepared for run in runs if run.prepared is not None}):
+        # A bundle's server looks for its packages in the home that the system knows, whatever HOME says.
+        shutil.copytree(prepared, home / stage.CACHE, symlinks=True, dirs_exist_ok=True)
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(one, range(len(runs))))
