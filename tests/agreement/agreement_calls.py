@@ -77,6 +77,8 @@ def tools_of(bundle: Path) -> list[dict[str, Any]]:
 
 def calls(tools: list[dict[str, Any]], preview: str | None, seed: int, count: int) -> list[dict[str, Any]]:
     """``count`` calls, always the same ones for a seed."""
+    if not any(tool["state"] == "approved" for tool in tools):
+        raise ValueError("no operation of the bundle is approved: its approvals are out of date")
     made = _stream(tools, preview, random.Random(seed))
     return [next(made) for _ in range(count)]
 
