@@ -12,6 +12,7 @@ import pytest
 
 from anvil_generator.bundle import plan
 from anvil_generator.files import write_tree
+from anvil_generator.occupied import foreign
 
 # Ends the process at the nth write or rename of a compile, as a kill would.
 KILLED = """
@@ -204,13 +205,68 @@ def test_a_bundle_with_something_added_is_not_replaced(cli, project, bundle, dig
 
 def test_a_bundle_is_replaced_whole(cli, project, bundle):
     out = bundle()
-    (out / "mcp" / "lib" / "__pycache__").mkdir()
-    (out / "mcp" / "lib" / "__pycache__" / "x.pyc").write_bytes(b"")
-    (out / "README.md").write_text("changed", encoding="utf-8")
+    for name in ("mcp/lib/__pycache__/x.pyc", ".pytest_cache/v/cache/nodeids", ".pytest_cache/README.md"):
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_bytes(b"")
+    (out / "README.md").unlink()
     assert cli("compile", project(), "--out", out).returncode == 0
     assert not (out / "mcp" / "lib" / "__pycache__").exists()
-    assert (out / "README.md").read_text() != "changed"
+    assert (out / "README.md").is_file()
+    assert not (out / ".pytest_cache").exists()
     assert only(out.parent) == ["pets"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("README.md", "mine, over what a compile wrote"),
+        ("plugin/hookcore.py", ""),
+        ("__pycache__/mine.txt", "mine"),
+        ("mcp/lib/__pycache__/mine.pyc.txt", "mine"),
+        (".pytest_cache/mine.txt", "mine"),
+        (".pytest_cache/v/cache/nodeids/mine", "mine"),
+    ],
+)
+def test_what_is_not_as_a_compile_wrote_it_is_not_lost(cli, project, bundle, digests, name, text):
+    out = bundle()
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    (out / name).write_text(text, encoding="utf-8")
+    before = digests(out)
+    done = cli("compile", project(), "--out", out)
+    assert done.returncode == 2
+    assert f"holds {name}, which" in done.stderr
+    assert digests(out) == before
+
+
+@pytest.mark.parametrize("name", ["README.md", "bundle.json", "mcp/lib/__pycache__/x.pyc"])
+def test_a_link_in_a_bundle_is_the_user_s(bundle, tmp_path, name):
+    out = bundle()
+    (out / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "moved").write_bytes((out / name).read_bytes() if (out / name).exists() else b"")
+    (out / name).unlink(missing_ok=True)
+    (out / name).symlink_to(tmp_path / "moved")
+    assert foreign(out)
+
+
+def hand_made(**changes):
+    facts = {"anvil": 1, "compiler": "1", "service": "a", "version": "1", "revision": 1, "harnesses": {},
+             "files": {"mine.txt": "", "gone.txt": ""}}  # fmt: skip
+    return json.dumps({**facts, **changes})
+
+
+@pytest.mark.parametrize(
+    "marker", [hand_made(), hand_made(notes="mine"), hand_made(files=["mine.txt"]), '{"anvil": 1}', "[]", "{"]
+)
+def test_a_marker_made_by_hand_takes_no_file_away(tmp_path, marker):
+    (tmp_path / "bundle.json").write_text(marker, encoding="utf-8")
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    assert foreign(tmp_path)
+
+
+def test_a_folder_with_nothing_but_a_cache_of_the_user_s(tmp_path):
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__/mine.txt").write_text("mine", encoding="utf-8")
+    assert foreign(tmp_path) == "what no compile wrote"
 
 
 def test_an_empty_folder_is_taken(cli, project, tmp_path):

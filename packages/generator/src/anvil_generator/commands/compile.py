@@ -16,11 +16,9 @@ from anvil_generator.errors import failure
 from anvil_generator.files import write_tree
 from anvil_generator.manifest import HumanApprovalPolicy
 from anvil_generator.manifest_edit import set_human_approval
+from anvil_generator.occupied import foreign
 from anvil_generator.project import open_project
 from anvil_generator.report import left_out, report, summary
-
-MARKER = "bundle.json"
-CACHES = frozenset({"__pycache__", ".pytest_cache"})
 
 
 def compile_command(
@@ -73,28 +71,10 @@ def _refuse_foreign(out: Path) -> None:
         )
     if not out.is_dir():
         return
-    ours = _listed(out / MARKER)
-    if not ours and any(out.iterdir()):
-        message = "holds what no compile wrote; choose an empty or a new folder"
+    found = foreign(out)
+    if found:
+        message = f"holds {found}; move it away, or choose an empty or a new folder"
         raise failure("out_taken", message, str(out), usage=True)
-    for path in sorted(out.rglob("*")):
-        name = path.relative_to(out)
-        if path.is_dir() and not path.is_symlink():
-            continue
-        if name.as_posix() not in ours and CACHES.isdisjoint(name.parts):
-            message = f"holds {name}, which no compile wrote; move it away, or choose an empty folder"
-            raise failure("out_taken", message, str(out), usage=True)
-
-
-def _listed(marker: Path) -> set[str]:
-    """The files of the bundle in a folder, as it lists them itself; none when it is not a bundle."""
-    try:
-        facts = json.loads(marker.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return set()
-    if not isinstance(facts, dict) or "anvil" not in facts or not isinstance(facts.get("files"), dict):
-        return set()
-    return {MARKER, *facts["files"]}
 
 
 def _tell(compiled: Compiled, out: Path, files: int) -> None:
