@@ -71,14 +71,31 @@ def test_disabled(home, bundle):
     assert failed(home, bundle) == {"hook-enabled": "disabled"}
 
 
-@pytest.mark.parametrize("place", ["user", "project", "above the project"])
+@pytest.mark.parametrize("place", ["user", "project", "root of the project", "system", "administrator"])
 def test_the_feature_is_off(place, home, bundle):
+    (home.where.cwd.parent / ".git").mkdir()
+    etc = home.where.etc / "codex"
+    files = {
+        "user": home.config,
+        "project": home.where.cwd / ".codex" / "config.toml",
+        "root of the project": home.where.cwd.parent / ".codex" / "config.toml",
+        "system": etc / "config.toml",
+        "administrator": etc / "managed_config.toml",
+    }
     if place == "user":
         change(home, "hooks = true", "hooks = false")
     else:
-        folder = home.where.cwd if place == "project" else home.where.cwd.parent
-        homes.write(folder, {".codex/config.toml": "[features]\nhooks = false\n"})
-    assert failed(home, bundle)["hooks-feature"] == "off"
+        homes.write(files[place].parent, {files[place].name: "[features]\nhooks = false\n"})
+    opened = bundle_files.open_bundle(bundle, "codex")
+    found = {check.id: check for check in doctor.checks(opened, home.where, VERIFIED)}
+    assert found["hooks-feature"].state == "off"
+    assert str(files[place]) in found["hooks-feature"].found
+
+
+def test_a_folder_above_the_project_says_nothing(home, bundle):
+    (home.where.cwd / ".git").mkdir()
+    homes.write(home.where.cwd.parent, {".codex/config.toml": "[features]\nhooks = false\n"})
+    assert failed(home, bundle) == {}
 
 
 def test_managed_hooks_only(home, bundle):

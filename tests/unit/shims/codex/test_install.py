@@ -93,6 +93,41 @@ def test_what_the_user_writes_later_stays(home, bundle):
     assert one.text() == before + b"\n# mine\n[tui]\nanimations = false\n"
 
 
+def test_a_command_that_fails_half_way_leaves_the_bytes_too(home, bundle, monkeypatch):
+    one, output = home("crlf"), install.programs.output
+    before = one.text()
+
+    def fail(command, *where):
+        if "add" in command and "marketplace" not in command:
+            raise ActionError("command_failed", "full disk", "codex")
+        return output(command, *where)
+
+    monkeypatch.setattr(install.programs, "output", fail)
+    with pytest.raises(ActionError, match="full disk"):
+        run(one, bundle)
+    assert one.text().startswith(before)
+    assert b"marketplaces.anvil-pets" in one.text()
+    install.uninstall(one.records()[0], one.where)
+    assert one.text() == before
+
+
+@pytest.mark.parametrize("text", [None, b"", b"\n", b"# mine\n", b"\xef\xbb\xbf"])
+def test_a_configuration_that_says_nothing(text, home, bundle):
+    """Comments written in the meantime stay, too."""
+    one = home("crlf")
+    one.config.unlink()
+    if text is not None:
+        one.config.write_bytes(text)
+    run(one, bundle)
+    (record,) = one.records()
+    if text == b"# mine\n":
+        with one.config.open("ab") as file:
+            file.write(b"# later\n")
+        text += b"# later\n"
+    install.uninstall(record, one.where)
+    assert (one.text() if one.config.exists() else None) == text
+
+
 def test_a_home_without_a_configuration_has_none_afterwards(home, bundle):
     one = home()
     one.config.unlink()

@@ -49,16 +49,23 @@ def checks(bundle: Bundle | None, where: Surroundings, verified: tuple[str, str]
 
 
 def _read(settings: Settings, where: Surroundings) -> Iterator[Check]:
-    """The user's configuration, then the project's; later ones win."""
-    user = plugin_files.config(where).path
-    places = [folder / ".codex" / "config.toml" for folder in reversed([where.cwd, *where.cwd.parents])]
-    project = [path for path in places if path.resolve() != user.resolve()]
-    for path in (user, *project):
+    """The system's configuration, the user's, the project's, the administrator's; later ones win."""
+    user, system = plugin_files.config(where).path, where.etc / "codex"
+    project = [folder / ".codex" / "config.toml" for folder in _project_folders(where.cwd)]
+    project = [path for path in project if path.resolve() != user.resolve()]
+    for path in (system / "config.toml", user, *project, system / "managed_config.toml"):
         settings[path], wrong = common_checks.configuration(Config(path, "toml"))
         if wrong:
             yield wrong
             return
     yield Check("config", ok=True, found=str(user))
+
+
+def _project_folders(cwd: Path) -> list[Path]:
+    """From the project's root, which holds .git, down to the working folder; without a root that alone."""
+    folders = [cwd, *cwd.parents]
+    roots = [index for index, folder in enumerate(folders) if (folder / ".git").exists()]
+    return folders[: roots[0] + 1][::-1] if roots else [cwd]
 
 
 def _feature(settings: Settings) -> Check:

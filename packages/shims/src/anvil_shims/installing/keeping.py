@@ -64,10 +64,21 @@ def lookup(data: Any, entry: Entry) -> Any:
 
 
 def run_keeping(config: Config, entries: Sequence[Entry], run: Callable[[], None]) -> bool:
-    """Run; then the file is as before but for ``entries``. False: it was rewritten, and means the same."""
+    """Run; then the file is as before but for ``entries``. False: it was rewritten, and means the same.
+
+    What a run did before it failed is merged in the same way, and the failure goes on.
+    """
     before, _ = config.read()
     mode = text_files.mode(config.path)
-    run()
+    try:
+        run()
+    except BaseException:
+        _keep(config, before, mode, entries)
+        raise
+    return _keep(config, before, mode, entries)
+
+
+def _keep(config: Config, before: str | None, mode: int | None, entries: Sequence[Entry]) -> bool:
     after, wanted = config.read()
     if before is None or after is None:
         return True

@@ -104,6 +104,8 @@ def put_back_blank(record: Record) -> None:
     text, data = config.read()
     if text is None or record.blank == "full" or any(value != {} for value in data.values()):
         return
+    if config.form == "toml" and "#" in text:
+        return  # comments are the user's
     if record.blank is not None:
         text_files.write(config.path, record.blank)
     elif not config.path.is_symlink():
