@@ -127,6 +127,7 @@ def test_a_call_that_cannot_be_read_is_answered_and_the_next_one_too(bundle_fold
         ("", None),
         ("not JSON", None),
         ("]" * 10, None),
+        ('{"method": "x", "id": 5, ' + '"\\"' * 300_000, 5),
     ],
 )
 def test_the_id_of_what_is_no_json(line, expected):

@@ -19,7 +19,7 @@ NOT_READ = (
     "surrogate, numbers short, nesting shallow. Mend the arguments and call again."
 )
 INVALID_REQUEST = -32600
-_PART = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+_PART = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
 
 @asynccontextmanager
