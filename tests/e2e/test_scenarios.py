@@ -17,6 +17,8 @@ def test_scenario(scenario, harness_and_shape, start_lab, bundles, rows):
     harness, shape = harness_and_shape
     if scenario.only and harness not in scenario.only:
         pytest.skip(f"a scenario of {', '.join(scenario.only)}")
+    if shape and scenario.shape not in (None, shape):
+        pytest.skip(f"a scenario of the form {scenario.shape}")
     lab = start_lab(harness)
     suffix = f" ({shape})" if shape else ""
     trials = [(scenario.name + suffix, scenario.trial(harness, shape))]

@@ -157,7 +157,7 @@ class Scenario(Setting):
 
     def trial(self, harness: str, shape: str | None = None) -> Trial:
         """The run of the scenario; `shape` is a form of tool call, where it does not say one itself."""
-        steps = _overridden(self.calls, self.harnesses.get(harness, {}))
+        steps = _overridden(self.calls, self.harnesses.get(harness, {}), harness)
         kept = {name: getattr(self, name) for name in Setting.model_fields}
         setting = Setting(**{**kept, "shape": self.shape or shape})
         return Trial(setting=setting, steps=steps, answers=self.answers)
@@ -165,7 +165,7 @@ class Scenario(Setting):
     def control_trial(self, harness: str, shape: str | None = None) -> Trial | None:
         if self.control is None:
             return None
-        steps = _overridden(self._controls(self.control), self.control.harnesses.get(harness, {}))
+        steps = _overridden(self._controls(self.control), self.control.harnesses.get(harness, {}), harness)
         changed = self._changed(self.control)
         setting = Setting.model_validate({**changed, "shape": changed["shape"] or shape})
         return Trial(setting=setting, steps=steps, answers=self.answers)
@@ -200,11 +200,14 @@ class Trial(_Frozen):
         )
 
 
-def _overridden(steps: list[Step], changes: dict[int, Expected]) -> list[Step]:
-    return [
-        step.model_copy(update={"expect": changes[index]}) if index in changes else step
-        for index, step in enumerate(steps)
-    ]
+def _overridden(steps: list[Step], changes: dict[int, Expected], harness: str) -> list[Step]:
+    """The steps with what is expected on this harness; `{harness}` in a text is its name."""
+    found = []
+    for index, step in enumerate(steps):
+        expect = changes.get(index, step.expect)
+        text = [words.replace("{harness}", harness) for words in expect.text]
+        found.append(step.model_copy(update={"expect": expect.model_copy(update={"text": text})}))
+    return found
 
 
 def as_json(run: Run) -> dict[str, Any]:

@@ -139,9 +139,12 @@ def test_arguments_that_are_no_object(root, arguments):
 
 
 def test_no_arguments_at_all(root):
+    """The same as an empty object, for the server too."""
     event = make_event("refund_payment")
     del event["tool_input"]
-    denied(run(root, event), "not an object")
+    denied(run(root, event), "confirm", "idempotency_key")
+    event["tool_name"] = PREFIX + "get_item"
+    passed(run(root, event))
 
 
 @pytest.mark.invariant("I1")
@@ -507,6 +510,10 @@ def test_emitted_an_interpreter_that_says_nothing_denies(root, path, body):
         ("get_item", '{python} "$@"; code=$?; echo bye; exit $code'),
         ("refund_payment", '{python} "$@"; code=$?; echo bye; exit $code'),
         ("refund_payment", '{python} "$@" | head -c 60; exit 10'),
+        (
+            "refund_payment",
+            'event=$(cat); for i in 1 2; do printf %s "$event" | {python} "$@"; done; exit 10',
+        ),
         ("refund_payment", "echo 0; exit 1"),
         ("refund_payment", "echo '{}'; exit 10"),
     ],
@@ -605,3 +612,15 @@ def test_emitted_its_limits_are_in_order():
     own = int(source.partition("SECONDS = ")[2].split()[0])
     command = int(handler["command"].partition("-s KILL ")[2].split('"')[0])
     assert own < command < handler["timeout"]
+
+
+@pytest.mark.invariant("I4")
+def test_emitted_a_full_stdout_denies(root, path):
+    """An answer that Codex does not get would be a pass."""
+    command = hooks_file("payments")["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    environment = {"PATH": str(path), "PLUGIN_ROOT": str(root)}
+    with Path("/dev/full").open("wb") as full:
+        done = run(
+            root, make_event("refund_payment"), ["/bin/sh", "-c", command], env=environment, stdout=full
+        )
+    assert done.returncode == 2

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from anvil_lab.inside.place import FOREIGN, PROMPT, Place, Report, Seen, read_json, tool_server, write_json
@@ -16,7 +17,6 @@ from anvil_lab.inside.scripted_responses import Model, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from anvil_lab.inside.terminal import Terminal
 
@@ -24,7 +24,7 @@ PROGRAM = "codex"
 SHELL_TOOL = "exec_command"
 # The program chooses the form in which it offers tools by the model's name.
 MODELS: dict[Shape, str] = {"plain": "scripted-model", "code": "gpt-6.2-sol"}
-_SCREEN_READY = r"scripted-model|gpt-6\.2-sol"
+_SCREEN_READY = r"(?i)(scripted-model|gpt-6\.2-sol) default"
 _DIALOG = r"1\. Allow|Allow the .* to run tool"
 _ANSWERS = {"yes": ("Enter",), "no": ("Escape",)}
 _BY_HOOK = re.compile(r"blocked by PreToolUse hook")
@@ -32,6 +32,8 @@ _BY_HARNESS = re.compile(
     r"requires approval, but approval policy|unsupported call|is not a function"
     r"|user (cancelled|rejected) MCP tool call|No permissions to create a new namespace",
 )
+# How an error of the bundle's server looks where the program does not tell (in a terminal, of an agent).
+_ENVELOPE = re.compile(r'\A\{"error": \{"code": "')
 _ABSENT = re.compile(r"unsupported call|is not a function")
 _HEAD = re.compile(r"\A(?:Chunk ID: .*\n|Script \w+\n)?Wall time:? .*\n(?:.*\n)*?Output:\n*")
 
@@ -43,7 +45,8 @@ class Codex:
         self.failed: list[str] = []  # texts of calls that a server answered with an error
 
     def model(self, run: Run) -> Model:
-        return Model(_shape(run), subagent=run.subagent)
+        servers = {*run.servers, *_servers(Path(run.bundle))} if run.servers else set()
+        return Model(_shape(run), servers=len(servers), subagent=run.subagent)
 
     def settle(self, place: Place, run: Run) -> None:
         home = place.home / ".codex"
@@ -181,7 +184,7 @@ class Codex:
         if item["type"] == "custom_tool_call_output":
             return _read_script(text)
         code = re.search(r"^Process exited with code (\d+)$", _content(item.get("output")), re.MULTILINE)
-        failed = text in self.failed or bool(_BY_HOOK.search(text) or _BY_HARNESS.search(text))
+        failed = text in self.failed or any(one.search(text) for one in (_BY_HOOK, _BY_HARNESS, _ENVELOPE))
         return text, failed or bool(code and code[1] != "0")
 
     def refused_by(self, seen: Seen) -> Refuser | None:
@@ -215,8 +218,7 @@ class Codex:
         return f"{name}@{market}"
 
     def _server(self, place: Place) -> str:
-        servers = read_json(place.bundle / "plugin" / "codex" / "mcp.json")
-        return str(next(iter(servers["mcpServers"])))
+        return _servers(place.bundle)[0]
 
 
 Driver = Codex
@@ -224,6 +226,10 @@ Driver = Codex
 
 def _shape(run: Run) -> Shape:
     return cast("Shape", run.shape or "plain")
+
+
+def _servers(bundle: Path) -> list[str]:
+    return list(read_json(bundle / "plugin" / "codex" / "mcp.json")["mcpServers"])
 
 
 def trust_entries(plugin: str, bundle: Path) -> list[tuple[str, str]]:

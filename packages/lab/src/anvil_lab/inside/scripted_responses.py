@@ -44,10 +44,12 @@ class Model(ThreadingHTTPServer):
         shape: Shape = "plain",
         before: Callable[[int], None] | None = None,
         *,
+        servers: int = 0,
         subagent: bool = False,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.shape = shape
+        self.servers = servers
         self.subagent = subagent
         self.ended = threading.Event()
         self.calls: list[tuple[str, Any]] = []
@@ -120,7 +122,10 @@ class Model(ThreadingHTTPServer):
         return {**item, "namespace": "multi_agent_v1", "name": "spawn_agent"}
 
     def _ready(self, names: Iterable[str]) -> bool:
-        known = {server_of(name) for name in names}
+        """Whether all the servers are there: a late one can give the tools of another one new names."""
+        known = {server_of(name) for name in names} - {""}
+        if len(known) < self.servers:
+            return False
         wanted = {server_of(name) for name, _ in self.calls} - {""}
         return all(any(re.fullmatch(f"{one}({_RENAMED})?", name) for name in known) for one in wanted)
 
