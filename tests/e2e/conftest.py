@@ -30,6 +30,8 @@ FOLDERS = {"paypal": "paypal-payments"}
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--harness", action="append", help="run on this harness only (may be given again)")
+    parser.addoption("--full", action="store_true", help="the whole tables, not their cores")
+    parser.addoption("--write-docs", action="store_true", help="write the tables into docs/reference")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -132,6 +134,31 @@ def with_a_dash(project: Path) -> None:
 
 
 VARIANTS = {"no-human-approval": without_human_approval, "dashed-service": with_a_dash}
+
+
+@pytest.fixture(scope="session")
+def full(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--full"))
+
+
+@pytest.fixture
+def check_page(request: pytest.FixtureRequest, full: bool) -> Callable[[str, str], None]:
+    """Compare a rendered table with its page in docs/reference, or write it with --full --write-docs.
+
+    Of a part of a table, each line must stand in the page.
+    """
+
+    def check(name: str, text: str) -> None:
+        path = ROOT / "docs" / "reference" / name
+        if full and request.config.getoption("--write-docs"):
+            path.write_text(text, encoding="utf-8")
+        page = path.read_text(encoding="utf-8")
+        if full:
+            assert page == text, f"{name} is old: --full --write-docs"
+        rows = {line for line in text.splitlines() if line.startswith("|")}
+        assert rows <= set(page.splitlines()), f"{name} is old: --full --write-docs"
+
+    return check
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ def performed(monkeypatch):
         if one.bundle == "bad":
             raise RuntimeError("no such bundle")
         assert list(home.iterdir()) == list(project.iterdir()) == []
+        assert one.prepared is None, "the packages are copied once for all runs"
         (home / "left").touch()
         seen.append((home, project))
         return Result(one.bundle, 0, [], [], [], {}, [], [], [], {}, "")

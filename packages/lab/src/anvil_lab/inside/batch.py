@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from anvil_lab.inside import stage
@@ -24,7 +24,8 @@ def perform(runs: Sequence[Run], *, home: Path, project: Path, workers: int) -> 
         try:
             for folder in own:
                 folder.mkdir()
-            return {"result": asdict(stage.perform(runs[number], home=own[0], project=own[1]))}
+            run = replace(runs[number], prepared=None)
+            return {"result": asdict(stage.perform(run, home=own[0], project=own[1]))}
         except Exception as error:  # noqa: BLE001 - the other runs go on; the host fails on it
             return {"problem": f"{type(error).__name__}: {error}"}
         finally:
@@ -34,7 +35,8 @@ def perform(runs: Sequence[Run], *, home: Path, project: Path, workers: int) -> 
     if any(run.person is not None for run in runs):
         raise ValueError("attended runs share one terminal: they are not run in a batch")
     for prepared in sorted({run.prepared for run in runs if run.prepared is not None}):
-        # A bundle's server looks for its packages in the home that the system knows, whatever HOME says.
+        # Once for all: a bundle's server looks for its packages in the home that the system knows, whatever
+        # HOME says.
         shutil.copytree(prepared, home / stage.CACHE, symlinks=True, dirs_exist_ok=True)
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(one, range(len(runs))))

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from anvil_lab import pins, widening
+from anvil_lab.inside.records import Fired, Request, Result, Told
+
+ROOT = Path(__file__).parents[3]
+TABLE = widening.load(ROOT / "tests" / "e2e" / "never_widens.yaml")
+PAIR = ("default", "allow")
+NAMES = ["m__customers_get", "m__refunds_create", "mcp__foreign__echo", "Bash", "m__refunds_create"]
+OURS = [name for name in NAMES if name.startswith("m__")]
+
+
+def result(ran=(), *, files=(), fired=(), absent=(), answered=True):
+    told = [
+        Told(name, answered, is_error=False, text="", extra=[], refused_by=None, absent=index in absent)
+        for index, name in enumerate(NAMES)
+    ]
+    requests = [Request(index, "POST", path, {}, {}, None) for index, path in ran]
+    return Result("1", 0, told, requests, [], {}, [], [], [], {}, "", fired=list(fired), made=list(files))
+
+
+def fired(output=""):
+    return [Fired(name, "success", 0, output) for name in OURS]
+
+
+def test_the_projects_own_table():
+    for harness, modes in TABLE.harnesses.items():
+        whole = TABLE.pairs(harness, full=True)
+        assert len(whole) * len(TABLE.calls) == 100
+        assert len(set(modes.core)) * len(TABLE.calls) == 40
+        assert set(modes.core) < set(whole)
+    *_, last = TABLE.calls
+    assert last == "bare", "what the hook refuses stands last, so that it comes before no other call"
+
+
+def test_the_two_runs_of_a_pair_differ_in_the_hook_alone():
+    with_hook, without = widening.runs(TABLE, "claude", [PAIR])
+    assert without.fault.kind == "hook-removed"
+    assert with_hook.fault is None
+    assert {**vars(with_hook), "fault": None} == {**vars(without), "fault": None}
+    assert (with_hook.mode, with_hook.rule) == PAIR
+
+
+def test_a_cell_is_read_from_what_arrived_during_its_own_call():
+    without = result([(0, "/served/customers_get"), (1, "/served/refunds_create")], files=["made.txt"])
+    with_hook = result([(4, "/served/refunds_create"), (1, "/foreign/echo")])
+    found = {cell.call: cell for cell in widening.cells(TABLE, [PAIR], [with_hook, without])}
+    assert [name for name, cell in found.items() if cell.ran_without] == ["read", "complete", "built-in"]
+    assert [name for name, cell in found.items() if cell.ran_with] == ["bare"]
+    assert [name for name, cell in found.items() if cell.widened] == ["bare"]
+
+
+def test_a_good_run_has_no_problems():
+    with_hook, without = widening.runs(TABLE, "claude", [PAIR])
+    assert widening.problems(with_hook, result(fired=fired()), hook=True) == []
+    assert widening.problems(without, result(), hook=False) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "hook", "says"),
+    [
+        (result(fired=fired(), answered=False), True, "was not answered"),
+        (result(fired=fired(), absent=[0]), True, "not offered"),
+        (result(), True, "the hook ran 0 times"),
+        (result(fired=fired()), False, "3 hooks ran"),
+        (result(fired=[*fired(), Fired("Bash", "success", 0, "")]), True, "the hook ran for Bash"),
+        (result(fired=fired('{"decision": "approve"}')), True, "the hook said"),
+    ],
+)
+def test_what_does_not_count_is_named(made, hook, says):
+    run = widening.runs(TABLE, "claude", [PAIR])[0 if hook else 1]
+    assert says in "\n".join(widening.problems(run, made, hook=hook))
+
+
+@pytest.mark.parametrize(
+    ("output", "good"),
+    [
+        ("", True),
+        ('{"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "deny"}}', True),
+        ('{"hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": "x"}}', True),
+        ('{"hookSpecificOutput": {"permissionDecision": "allow"}}', False),
+        ('{"hookSpecificOutput": {"permissionDecision": "ask"}}', False),
+        ('{"hookSpecificOutput": {"updatedInput": {}}}', False),
+        ('{"hookSpecificOutput": {}, "continue": true}', False),
+        ("[]", False),
+        ("allow", False),
+    ],
+)
+def test_only_denials_and_context_are_taken(output, good):
+    assert widening.only_denies(Fired("t", "success", 0, output)) is good
+
+
+def test_tools_that_a_rule_takes_away_are_not_a_missing_server():
+    denied = TABLE.run("claude", ("default", "deny"), hook=True)
+    assert not widening.undecided(denied, result(absent=[0, 1]))
+    assert widening.undecided(TABLE.run("claude", PAIR, hook=True), result(absent=[0, 1]))
+
+
+def test_a_widened_cell_cannot_be_overlooked_on_the_page():
+    cells = widening.cells(TABLE, [PAIR], [result([(0, "/served/customers_get")]), result()])
+    text = widening.page(TABLE, cells, title="T", version="1")
+    assert "**WIDENED**" in text
+    assert "Ran without the hook: 0. Ran with it: 1. Ran with it and not without it: 1." in text
+
+
+@pytest.mark.parametrize("harness", TABLE.harnesses)
+@pytest.mark.parametrize("page", ["never-widens", "failures"])
+def test_the_pages_are_of_the_pinned_version(page, harness):
+    pinned = pins.load(ROOT / pins.FOLDER).harness[harness].version
+    text = (ROOT / "docs" / "reference" / f"{page}-{harness}.md").read_text(encoding="utf-8")
+    assert re.search(r"Measured on .+ ([0-9.]+):", text)[1] == pinned
+    assert "WIDENED" not in text
