@@ -43,6 +43,7 @@ class Codex:
 
     def __init__(self) -> None:
         self.failed: list[str] = []  # texts of calls that a server answered with an error
+        self.version = ""
 
     def model(self, run: Run) -> Model:
         servers = {*run.servers, *_servers(Path(run.bundle))} if run.servers else set()
@@ -96,6 +97,7 @@ class Codex:
         write_json(place.bundle / "plugin" / "codex" / "mcp.json", {"mcpServers": servers})
 
     def install(self, place: Place, run: Run) -> None:  # noqa: ARG002 - Codex has one way of installing
+        self.version = self._cli(place, "--version").split()[-1]
         self._cli(place, "plugin", "marketplace", "add", str(place.bundle))
         self._cli(place, "plugin", "add", self._plugin(place), "--json")
 
@@ -157,7 +159,7 @@ class Codex:
                 notices.append(str(item.get("message")))
             elif item.get("type") == "mcp_tool_call" and item.get("status") == "failed":
                 self.failed.append(_content((item.get("result") or {}).get("content")))
-        return Report("", {}, notices)
+        return Report(self.version, {}, notices)
 
     def seen(self, requests: Sequence[dict[str, Any]], use_id: str) -> Seen:
         for request in reversed(requests):  # the last one of the agent that made the call
@@ -197,7 +199,7 @@ class Codex:
     def absent(self, seen: Seen) -> bool:
         return seen.is_error and bool(_ABSENT.search(seen.text))
 
-    def _cli(self, place: Place, *arguments: str) -> None:
+    def _cli(self, place: Place, *arguments: str) -> str:
         done = subprocess.run(
             [PROGRAM, *arguments],
             check=False,
@@ -211,6 +213,7 @@ class Codex:
         if done.returncode != 0:
             said = (done.stdout + done.stderr).strip()[-1500:]
             raise RuntimeError(f"{PROGRAM} {' '.join(arguments)} ended with {done.returncode}: {said}")
+        return done.stdout
 
     def _plugin(self, place: Place) -> str:
         name = read_json(place.bundle / ".codex-plugin" / "plugin.json")["name"]
