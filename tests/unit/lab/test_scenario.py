@@ -48,6 +48,7 @@ def test_a_fault_can_be_taken_away():
     ("change", "says"),
     [
         ({"control": None}, "needs a control"),
+        ({"control": None, "calls": [{"tool": "t", "expect": {"outcome": "ran"}}]}, "needs a control"),
         ({"control": {"expect": [REFUSED]}}, "a call reaches the API"),
         ({"control": {"expect": [{"outcome": "ran"}]}}, "a call reaches the API"),
         ({"control": {"expect": [SENT, SENT]}}, "one entry per call"),
@@ -84,7 +85,8 @@ def test_mistakes_in_a_file_are_said_with_its_name(tmp_path):
     (tmp_path / "a.yaml").write_text("- {id: one, title: x}\n")
     with pytest.raises(LabError, match=r"a\.yaml, one"):
         scenario.load(tmp_path)
-    entry = "- {id: one, title: x, bundle: b, calls: [{tool: t, expect: {outcome: ran}}]}\n"
+    sent = "{outcome: ran, requests: [{method: GET, path: /}]}"
+    entry = f"- {{id: one, title: x, bundle: b, calls: [{{tool: t, expect: {sent}}}]}}\n"
     (tmp_path / "a.yaml").write_text(entry * 2)
     with pytest.raises(LabError, match="is taken"):
         scenario.load(tmp_path)

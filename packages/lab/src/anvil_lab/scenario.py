@@ -130,9 +130,10 @@ class Scenario(Setting):
 
     @model_validator(mode="after")
     def _controlled(self) -> Self:
-        negative = any(step.expect.outcome != "ran" for step in self.calls)
-        if negative and self.control is None:
-            raise ValueError("a scenario in which a call is refused needs a control")
+        refused = any(step.expect.outcome != "ran" for step in self.calls)
+        silent = not any(step.expect.requests for step in self.calls)
+        if (refused or silent) and self.control is None:
+            raise ValueError("where a call is refused, or none reaches the API, a scenario needs a control")
         if self.control is not None:
             self._check_control(self.control)
         return self
