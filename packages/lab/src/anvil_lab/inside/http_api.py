@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self, cast
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qs, urlsplit
 
+from anvil_lab.inside.local_server import LocalServer
 from anvil_lab.inside.records import Answer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-class Api(ThreadingHTTPServer):
+class Api(LocalServer):
     """Answers `{}` with status 200 where no answer is given for the method and path."""
 
-    daemon_threads = True
-
     def __init__(self, answers: Iterable[Answer] = (), call: Callable[[], int] = lambda: 0) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.answers = {(answer.method.upper(), answer.path): answer for answer in answers}
         self.current_call = call
         self.requests: list[Request] = []
-        self.lock = threading.Lock()
-        self.thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -7,9 +7,10 @@ retry gets the same answer. Requests that offer no tools (side questions of a cl
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self, cast
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any, cast
+
+from anvil_lab.inside.local_server import LocalServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,32 +33,16 @@ def tool_use(turn: int, name: str, arguments: Any) -> Json:
     return {"type": "tool_use", "id": f"toolu_{turn:04d}", "name": name, "input": arguments}
 
 
-class Model(ThreadingHTTPServer):
+class Model(LocalServer):
     """`turns[i]` is the answer to a request that holds `i` answers already."""
 
-    daemon_threads = True
-
     def __init__(self, turns: Sequence[Sequence[Json]], before: Callable[[int], None] | None = None) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.turns = [list(turn) for turn in turns]
         self.before = before or (lambda _turn: None)
         self.turn = -1
         self.requests: list[Json] = []
         self.unexpected: list[str] = []
-        self.lock = threading.Lock()
-        self.thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
 
     def script(self, calls: Sequence[tuple[str, Any]]) -> list[str]:
         """Take the calls (name, arguments) that the model will make, one a turn; their ids."""

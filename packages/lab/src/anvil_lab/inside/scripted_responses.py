@@ -11,9 +11,10 @@ import json
 import re
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any, Literal, cast
 
+from anvil_lab.inside.local_server import LocalServer
 from anvil_lab.inside.scripted_messages import LAST_WORDS
 
 if TYPE_CHECKING:
@@ -34,10 +35,8 @@ _USAGE = {
 }
 
 
-class Model(ThreadingHTTPServer):
+class Model(LocalServer):
     """Which call to answer with is counted from the request itself, so a retry gets the same answer."""
-
-    daemon_threads = True
 
     def __init__(
         self,
@@ -47,7 +46,7 @@ class Model(ThreadingHTTPServer):
         servers: int = 0,
         subagent: bool = False,
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.shape = shape
         self.servers = servers
         self.subagent = subagent
@@ -58,20 +57,6 @@ class Model(ThreadingHTTPServer):
         self.looks = 0
         self.requests: list[Json] = []
         self.unexpected: list[str] = []
-        self.lock = threading.Lock()
-        self.thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
 
     def script(self, calls: Sequence[tuple[str, Any]]) -> list[str]:
         """Take the calls (name as a hook sees it, arguments) that the model will make; their ids."""
