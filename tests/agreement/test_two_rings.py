@@ -110,7 +110,7 @@ MUTANTS = {
     "confirmation is not asked": ("confirmation_fault", lambda _operation, _args: None),
     "any text is a key": ("key_fits", lambda key, _form: isinstance(key, str)),
     "state is not looked at": ("state_gate", lambda _operation: None),
-    "no human approval": ("human_gate", lambda _operation: None),
+    "no human approval": ("human_gate", lambda _operation, _args: None),
     "dry run by anything": (
         "is_dry_run",
         lambda operation, args: bool(operation.controls.dry_run and args.get(operation.controls.dry_run)),

@@ -42,7 +42,7 @@ def imported(package):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 found.add((node.module or "").partition(".")[0])
-    foreign = found - sys.stdlib_module_names - {"tomllib"}
+    foreign = found - sys.stdlib_module_names - {"tomllib", "_sha2"}  # of newer versions
     own = {path.name.removesuffix(".py") for path in (package / "src").iterdir()}
     return {DISTRIBUTIONS.get(name, name.replace("_", "-")) for name in foreign - own}
 

@@ -49,12 +49,13 @@ class Decision:
 
     ``verb`` is PASS, DENY or ASK; ``code`` a key of REFUSALS, or None when it passes; ``reason`` the
     text for the model; ``required`` a list of what ``need`` makes; ``context`` one line for the model
-    beside a call that passes, or None.
+    beside a call that passes, or None; ``header`` the catalog's, where it was read. ASK: all is there
+    but a person's approval, and ``reason`` is the note that the person must see.
     """
 
     def __init__(self, verb, code=None, reason=None, required=(), context=None):
         self.verb, self.code, self.reason = verb, code, reason
-        self.required, self.context = list(required), context
+        self.required, self.context, self.header = list(required), context, None
 
 
 def refusal(code, tool, **parts):
@@ -133,11 +134,77 @@ def canonical(value):
     raise ValueError(f"{type(value).__name__} is not JSON")
 
 
-def digest(args):
-    """SHA-256, in hex, of the canonical arguments: what binds an approval to one call. Raises ValueError."""
-    import hashlib  # costs milliseconds, and few calls need it
+def sha256(text):
+    """In hex, of ASCII text. The C part alone: hashlib loads OpenSSL, and costs a fifth of a start."""
+    try:
+        from _sha2 import sha256 as hashed  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        try:
+            from _sha256 import sha256 as hashed  # type: ignore[import-not-found,unused-ignore]
+        except ImportError:
+            from hashlib import sha256 as hashed
+    return hashed(text.encode("ascii")).hexdigest()
 
-    return hashlib.sha256(dumps(canonical(args)).encode("ascii")).hexdigest()
+
+def digest(tool, args):
+    """What binds an approval to one call: over the name and the canonical arguments. Raises ValueError."""
+    return sha256(tool + "\n" + dumps(canonical(args)))
+
+
+def state_folder(name):
+    """The folder of a service's state, made where it is missing. Raises OSError where it is not safe.
+
+    It is below the home that the system has for this user, since a repository's settings can set HOME.
+    ``name`` is that of ``anvil_core.names.state_name``, or a whole path.
+    """
+    import posix  # os costs a fifteenth of a start
+
+    try:
+        from pwd import getpwuid
+
+        home = getpwuid(posix.getuid()).pw_dir
+    except (ImportError, KeyError):
+        home = posix.environ.get(b"HOME", b"").decode()
+    folder = name if name.startswith("/") else f"{home}/.local/state/anvil/{name}"
+    for end in [at for at, character in enumerate(folder + "/") if character == "/" and at]:
+        try:
+            posix.mkdir(folder[:end], 0o700)
+        except OSError:  # it is there, or the next line says what is wrong
+            pass
+    status, here, root, up = posix.lstat(folder), posix.stat("."), posix.stat("/"), folder
+    if status.st_mode & 0o170077 != 0o040000 or status.st_uid != posix.getuid():
+        raise OSError(f"{folder} must be a folder of yours that nobody else can open (chmod 700).")
+    while posix.stat(up)[1:3] != root[1:3]:  # inode and device, on the real way up, whatever is a link
+        if posix.stat(up)[1:3] == here[1:3]:
+            raise OSError(f"{folder} is inside the working folder, where a project could change it.")
+        up += "/.."
+    return folder
+
+
+def put(path, text, append=False):
+    """Write ASCII text in one call, following no link: a new file, or more of a trail. Raises OSError."""
+    import posix
+
+    how = posix.O_APPEND if append else posix.O_EXCL
+    file = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_CLOEXEC | how, 0o600)
+    try:
+        if posix.write(file, text.encode("ascii")) != len(text):
+            raise OSError(path + " was not written whole.")
+    finally:
+        posix.close(file)
+
+
+def leave(folder, kind, name, data):
+    """Put data into ``folder/kind/name.json``, whole or not at all. Raises OSError."""
+    import posix
+
+    try:
+        posix.mkdir(f"{folder}/{kind}", 0o700)
+    except FileExistsError:
+        pass
+    unfinished = f"{folder}/{kind}/.{name}.{posix.urandom(4).hex()}"
+    put(unfinished, dumps(data) + "\n")
+    posix.rename(unfinished, f"{folder}/{kind}/{name}.json")
 
 
 def read_header(file):
@@ -195,11 +262,14 @@ def evaluate(catalog_path, tool, args, surface):
             header, start, end = read_header(file)
             preview = header.get("preview")
             if tool != preview:
-                return decide(find(file, start, end, tool), args, surface, tool, preview)
-            wanted = args.get("operation") if isinstance(args, dict) else None
-            if not isinstance(wanted, str):
-                return check_state(None, tool)
-            return check_state(find(file, start, end, wanted), wanted) or Decision(PASS)
+                decision = decide(find(file, start, end, tool), args, surface, tool, preview)
+            else:
+                wanted = args.get("operation") if isinstance(args, dict) else None
+                known = isinstance(wanted, str)
+                entry, wanted = (find(file, start, end, wanted), wanted) if known else (None, tool)
+                decision = check_state(entry, wanted) or Decision(PASS)
+            decision.header = header
+            return decision
     except OSError as error:
         problem = f"{catalog_path}: {error.strerror}."
     except Unusable as error:
@@ -237,6 +307,12 @@ def decide(entry, args, surface, tool="this tool", preview=None):
     if lacking:
         return deny(lacking[0]["code"], tool, lacking, look_first(dry_run, preview))
     if human:
+        try:
+            canonical(args)
+        except ValueError as error:
+            return deny("arguments_not_canonical", tool, detail=f"{error}. Send other arguments.")
+        if surface.get("human"):
+            return Decision(ASK, "human_approval_required", approval_note(entry))
         return deny("human_approval_required", tool, how=surface.get("how") or ASK_A_PERSON)
     return Decision(PASS, context=context_line(entry))
 
@@ -299,6 +375,13 @@ def kind(value):
     """A value as a refusal names it: ``the number 5``, ``null``."""
     names = {bool: "boolean", str: "string", int: "number", float: "number", list: "array", dict: "object"}
     return "null" if value is None else f"the {names[type(value)]} {dumps(value)[:40]}"
+
+
+def approval_note(entry):
+    """What a person must know of the operation before a yes: from the contract alone, never the model's."""
+    undone = {True: "it can be undone", False: "it cannot be undone"}
+    undo = undone.get(entry["reversible"], "it may not be possible to undo it")
+    return f"{entry['title']}. Risk: {entry['risk']}; {undo}. {entry['confirmation']['reason']}".strip()
 
 
 def context_line(entry):

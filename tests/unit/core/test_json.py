@@ -19,6 +19,7 @@ from support import decisions
 
 import hookcore
 
+TOOL = "refund_payment"
 VECTORS = decisions.table("digests.json")
 numbers = st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False))
 scalars = st.one_of(st.none(), st.booleans(), numbers, st.text())
@@ -153,14 +154,15 @@ print(usual, "json" in sys.modules)
 def test_digest_vectors(vector):
     value = hookcore.loads(vector["json"])
     assert hookcore.dumps(hookcore.canonical(value)) == vector["canonical"]
-    assert hookcore.digest(value) == vector["sha256"]
-    assert vector["sha256"] == hashlib.sha256(vector["canonical"].encode("ascii")).hexdigest()
+    assert hookcore.digest(TOOL, value) == vector["sha256"]
+    bound = f"{TOOL}\n{vector['canonical']}"
+    assert vector["sha256"] == hashlib.sha256(bound.encode("ascii")).hexdigest()
 
 
 @pytest.mark.parametrize("refused", VECTORS["refused"], ids=lambda refused: refused["name"])
 def test_digest_refuses(refused):
     with pytest.raises(ValueError):
-        hookcore.digest(hookcore.loads(refused["json"]))
+        hookcore.digest(TOOL, hookcore.loads(refused["json"]))
 
 
 NO_JSON = [math.nan, math.inf, -math.inf, {1: "x"}, {"a": b"x"}, {"a": {1, 2}}, {"a": (1,)}]
@@ -195,6 +197,6 @@ def test_digest_does_not_depend_on_order(value, random):
     pairs = list(value.items())
     random.shuffle(pairs)
     try:
-        assert hookcore.digest(dict(pairs)) == hookcore.digest(value)
+        assert hookcore.digest(TOOL, dict(pairs)) == hookcore.digest(TOOL, value)
     except ValueError:
         assert any("\ud800" <= c <= "\udfff" for key in value for c in key)

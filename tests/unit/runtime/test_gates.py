@@ -91,6 +91,14 @@ ANY_JSON = st.recursive(
 TEMPTING = st.sampled_from(["confirm", "dry_run", "approved", "approval", "approval_note", "human_approval"])
 
 
+def is_canonical(tool, args):
+    try:
+        hookcore.digest(tool, args)
+    except ValueError:
+        return False
+    return True
+
+
 @pytest.mark.invariant("I3")
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(args=ANY_JSON | st.dictionaries(TEMPTING | st.text(), ANY_JSON | st.just(value=True), max_size=6))
@@ -99,6 +107,8 @@ def test_neither_ring_passes_a_call_that_needs_a_person_whatever_its_arguments(o
     if isinstance(args, dict):
         args = {**args, **KEY}
     code = "human_approval_required" if isinstance(args, dict) else "invalid_arguments"
+    if isinstance(args, dict) and not is_canonical(one.name, args):
+        code = "arguments_not_canonical"
     assert safety_gates(one, args).code == code
     decision = hookcore.decide(entry(one), args, {"human": False})
     assert (decision.verb, decision.code) == (hookcore.DENY, code)

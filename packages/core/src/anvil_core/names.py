@@ -20,6 +20,7 @@ HASH_LENGTH = 6
 LONG_HASH_LENGTH = 10
 LONGEST_WHOLE_NAME = 63
 RESERVED = "preview"
+STATE_HASH_LENGTH = 12
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _ABBREVIATIONS = {
@@ -64,6 +65,12 @@ _ABBREVIATIONS = {
     "transactions": "txns",
     "verification": "verif",
 }
+
+
+def state_name(service_id: str, origin: str) -> str:
+    """The folder of a service's state below ``~/.local/state/anvil``: it outlives approvals and upgrades."""
+    digest = hashlib.sha256(f"{service_id}\n{origin}".encode()).hexdigest()
+    return f"{service_id}-{digest[:STATE_HASH_LENGTH]}"
 
 
 def words(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anvil_core
 import anvil_runtime
-from anvil_core import catalog, tools
+from anvil_core import catalog, names, tools
 from anvil_generator import harnesses
 from anvil_generator.markdown import in_code, in_link, one_line, plain
 from anvil_generator.report import report
@@ -110,6 +110,7 @@ def _harness_files(compiled: Compiled, facts: dict[str, str]) -> Iterator[Emitte
             "service": compiled.air.service.model_copy(update={"title": title}),
             "bundle": facts,
             "names": harness.names(compiled.air.service.id),
+            "state": names.state_name(compiled.air.service.id, str(compiled.air.service.origin)),
             "contract": harness.contract,
         }
         for path, template in harness.templates():

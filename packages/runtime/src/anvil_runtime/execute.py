@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from anvil_runtime import client, gates
 from anvil_runtime.arguments import Validators, need, problems
+from anvil_runtime.caller import COMMAND_LINE, Caller
 from anvil_runtime.origin import OriginError, Target, target
 from anvil_runtime.plan import ContractError, make_plan, shown
 from anvil_runtime.refusals import Refusal, envelope, refuse, refuse_internally, refuse_needing
 from anvil_runtime.sending import send_once
+from anvil_runtime.state import StateFolder
 from anvil_runtime.styles import UnsendableError
 
 if TYPE_CHECKING:
@@ -39,15 +41,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Executor:
-    """A bundle ready for calls. ``environ`` and ``send`` are given by tests."""
+    """A bundle ready for calls. ``environ`` and ``send`` are given by tests, ``state`` too."""
 
     bundle: Bundle
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     send: Send = client.send
     validators: Validators = field(default_factory=Validators)
+    state: StateFolder | None = None
+
+    @property
+    def folder(self) -> StateFolder:
+        """What the service keeps on this machine: its own folder, or the one that was given."""
+        return self.state or StateFolder.of(self.bundle.air.service)
 
 
-def execute(executor: Executor, tool: str, args: object) -> Outcome:
+def execute(executor: Executor, tool: str, args: object, caller: Caller = COMMAND_LINE) -> Outcome:
     """The answer to one call of a tool, the preview tool included."""
     try:
         bundle = executor.bundle
@@ -56,7 +64,7 @@ def execute(executor: Executor, tool: str, args: object) -> Outcome:
         operation = bundle.by_name.get(tool)
         if operation is None:
             return _outcome(refuse("unknown_operation", tool))
-        return _outcome(_run(executor, operation, args))
+        return _outcome(_run(executor, operation, args, caller))
     except Exception as error:  # noqa: BLE001  # the model gets an envelope, the log the traceback
         traceback.print_exc(file=sys.stderr)
         return _outcome(refuse_internally(tool, error))
@@ -66,7 +74,12 @@ def _outcome(result: Refusal | dict[str, Any]) -> Outcome:
     return Outcome(envelope(result), result) if isinstance(result, Refusal) else Outcome(result)
 
 
-def _run(executor: Executor, operation: Operation, args: object) -> Refusal | dict[str, Any]:
+def _run(
+    executor: Executor,
+    operation: Operation,
+    args: object,
+    caller: Caller,  # noqa: ARG001  # who asks a person, and what the trail says
+) -> Refusal | dict[str, Any]:
     preview = executor.bundle.air.preview
     refused = gates.before_planning(operation, args, preview, executor.validators)
     if refused:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from anvil_runtime.arguments import need, not_json, problems
 from anvil_runtime.refusals import Refusal, refuse, refuse_needing
-from anvil_runtime.words import ASK_A_PERSON, NOT_AN_OBJECT, control_needs, look_first
+from anvil_runtime.words import ASK_A_PERSON, NOT_AN_OBJECT, argument_digest, control_needs, look_first
 
 if TYPE_CHECKING:
     from anvil_core.air import KeyForm, Operation
@@ -48,7 +48,9 @@ def before_sending(
     if is_dry_run(operation, args):
         return None
     return (
-        credentials_gate(operation, goal) or control_gate(operation, args, preview) or human_gate(operation)
+        credentials_gate(operation, goal)
+        or control_gate(operation, args, preview)
+        or human_gate(operation, args)
     )
 
 
@@ -150,8 +152,13 @@ def key_fits(key: object, form: KeyForm) -> bool:
     return form.format != "uuid" or _UUID.fullmatch(key) is not None
 
 
-def human_gate(operation: Operation) -> Refusal | None:
-    """Refused whenever a person must approve: no way of asking one is built yet, and no argument is one."""
+def human_gate(operation: Operation, args: dict[str, Any]) -> Refusal | None:
+    """Refused whenever a person must approve: no argument is an approval."""
     if not operation.confirmation.human_approval:
         return None
+    try:
+        argument_digest(operation, args)
+    except ValueError as error:
+        detail = f"{error}. Send other arguments."
+        return refuse("arguments_not_canonical", operation.name, detail=detail)
     return refuse("human_approval_required", operation.name, how=ASK_A_PERSON)

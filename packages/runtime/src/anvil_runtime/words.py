@@ -1,7 +1,7 @@
 """The words of a refusal, from the decision core, so that a hook and the executor say the same.
 
 The one place that touches ``hookcore``, which has no annotations because it is copied as it is.
-Only texts come from there: what is refused, the executor decides by itself (see gates.py).
+Only texts and digests come from there: what is refused, the executor decides by itself (see gates.py).
 """
 
 from __future__ import annotations
@@ -44,6 +44,12 @@ def control_needs(operation: Operation, args: dict[str, Any]) -> dict[str, Need]
     """How the decision core words what is wrong with Anvil's own arguments, by argument."""
     found: list[Need] = hookcore.missing(entry(operation), args)  # type: ignore[no-untyped-call,unused-ignore]
     return {need["argument"]: {key: need[key] for key in need if key != "code"} for need in found}
+
+
+def argument_digest(operation: Operation, args: dict[str, Any]) -> str:
+    """What binds an approval, a key or a record to one call. Raises ValueError where it is not canonical."""
+    text: str = hookcore.digest(operation.name, args)  # type: ignore[no-untyped-call,unused-ignore]
+    return text
 
 
 def look_first(operation: Operation, preview: str | None) -> str | None:

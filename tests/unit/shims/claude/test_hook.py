@@ -23,6 +23,7 @@ from anvil_core.air import Confirmation, Effect, Idempotency
 
 FOLDER = Path(str(resources.files("anvil_shims") / "claude"))
 SERVER = "plugin:anvil-payments:api"
+STATE = "payments-0123456789ab"
 PREFIX = "mcp__plugin_anvil-payments_api__"
 GOOD = {"confirm": True, "idempotency_key": "order-4711"}
 DECIDED = 10
@@ -70,7 +71,7 @@ def make_event(tool="get_item", arguments=None, **more):
 def run(root, event, command=None, **options):
     """The finished process. ``event`` is bytes, or data to send as JSON."""
     script = str(root / "plugin" / "claude" / "hook.py")
-    command = command or [sys.executable, "-I", "-S", "-B", script, "claude", "payments", SERVER]
+    command = command or [sys.executable, "-I", "-S", "-B", script, "claude", "payments", SERVER, STATE]
     data = event if isinstance(event, bytes) else json.dumps(event).encode()
     options.setdefault("stdout", subprocess.PIPE)
     return subprocess.run(command, input=data, stderr=subprocess.PIPE, timeout=30, check=False, **options)
@@ -179,7 +180,7 @@ def test_the_prefix_is_spelled_as_the_harness_does(root):
     """Every character but ASCII letters, digits, "_" and "-" becomes "_" (facts: claude.md section 1)."""
     server = "plugin:anvil-é.2²:my api"
     script = str(root / "plugin" / "claude" / "hook.py")
-    command = [sys.executable, "-I", "-S", "-B", script, "claude", "payments", server]
+    command = [sys.executable, "-I", "-S", "-B", script, "claude", "payments", server, STATE]
     event = make_event(mcp_server={"name": server, "source": "plugin"})
     event["tool_name"] = "mcp__plugin_anvil-__2__my_api__shut"
     denied(run(root, event, command), "shut was not sent")
@@ -392,6 +393,7 @@ def test_a_closed_stdin_denies(root):
         "claude",
         "payments",
         SERVER,
+        STATE,
     ]
     failed(run(root, b"", command), "OSError")
 
@@ -402,7 +404,7 @@ def test_a_hang_ends_within_the_alarm(root):
     source = script.read_text(encoding="utf-8")
     assert source.count("SECONDS = 8") == 1
     script.write_text(source.replace("SECONDS = 8", "SECONDS = 1"), encoding="utf-8")
-    command = [sys.executable, "-I", "-S", "-B", str(script), "claude", "payments", SERVER]
+    command = [sys.executable, "-I", "-S", "-B", str(script), "claude", "payments", SERVER, STATE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.wait(timeout=10) == -14  # SIGALRM: neither 10 nor 0
         assert process.stdout.read() == b""
@@ -441,7 +443,13 @@ def hooks_file(service):
     )
     environment.filters["tojson"] = json.dumps
     template = (FOLDER / "templates" / "plugin" / "claude" / "hooks.json.j2").read_text(encoding="utf-8")
-    values = {"service": {"id": service}, "names": names_of(service), "bundle": {}, "contract": {}}
+    values = {
+        "service": {"id": service},
+        "names": names_of(service),
+        "bundle": {},
+        "contract": {},
+        "state": STATE,
+    }
     return json.loads(environment.from_string(template).render(values))
 
 

@@ -25,6 +25,7 @@ from anvil_core.air import Confirmation, Effect, Idempotency
 
 FOLDER = Path(str(resources.files("anvil_shims") / "codex"))
 SERVER = "payments"
+STATE = "payments-0123456789ab"
 PREFIX = "mcp__payments__"
 GOOD = {"confirm": True, "idempotency_key": "order-4711"}
 DECIDED = 10
@@ -73,7 +74,7 @@ def make_event(tool="get_item", arguments=None, **more):
 def run(root, event, command=None, **options):
     """The finished process. ``event`` is bytes, or data to send as JSON."""
     script = str(root / "plugin" / "codex" / "hook.py")
-    command = command or [sys.executable, "-I", "-S", "-B", script, "codex", "payments", SERVER]
+    command = command or [sys.executable, "-I", "-S", "-B", script, "codex", "payments", SERVER, STATE]
     data = event if isinstance(event, bytes) else json.dumps(event).encode()
     options.setdefault("stdout", subprocess.PIPE)
     return subprocess.run(command, input=data, stderr=subprocess.PIPE, timeout=30, check=False, **options)
@@ -203,7 +204,7 @@ def test_a_server_that_was_renamed_is_still_ours(root, digits):
 def test_the_prefix_is_spelled_as_the_harness_does(root, server):
     """Every character but ASCII letters, digits and "_" becomes "_" (facts: codex.md section 3)."""
     script = str(root / "plugin" / "codex" / "hook.py")
-    command = [sys.executable, "-I", "-S", "-B", script, "codex", "payments", server]
+    command = [sys.executable, "-I", "-S", "-B", script, "codex", "payments", server, STATE]
     event = make_event() | {"tool_name": "mcp__pay_ments_2___shut"}
     denied(run(root, event, command), "shut was not sent")
     passed(run(root, event | {"tool_name": f"mcp__{server}__shut"}, command))
@@ -394,6 +395,7 @@ def test_a_closed_stdin_denies(root):
         "codex",
         "payments",
         SERVER,
+        STATE,
     ]
     failed(run(root, b"", command), "OSError")
 
@@ -404,7 +406,7 @@ def test_a_hang_ends_within_the_alarm(root):
     source = script.read_text(encoding="utf-8")
     assert source.count("SECONDS = 8") == 1
     script.write_text(source.replace("SECONDS = 8", "SECONDS = 1"), encoding="utf-8")
-    command = [sys.executable, "-I", "-S", "-B", str(script), "codex", "payments", SERVER]
+    command = [sys.executable, "-I", "-S", "-B", str(script), "codex", "payments", SERVER, STATE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.wait(timeout=10) == -14  # SIGALRM: neither 10 nor 0
         assert process.stdout.read() == b""
@@ -443,7 +445,13 @@ def hooks_file(service):
     )
     environment.filters["tojson"] = json.dumps
     template = (FOLDER / "templates" / "plugin" / "codex" / "hooks.json.j2").read_text(encoding="utf-8")
-    values = {"service": {"id": service}, "names": names_of(service), "bundle": {}, "contract": {}}
+    values = {
+        "service": {"id": service},
+        "names": names_of(service),
+        "bundle": {},
+        "contract": {},
+        "state": STATE,
+    }
     return json.loads(environment.from_string(template).render(values))
 
 

@@ -1,10 +1,10 @@
 """Claude Code's PreToolUse event on stdin -> the contract's decision -> Claude Code's answer on stdout.
 
-Called as ``python3 -I -S -B hook.py claude SERVICE SERVER``, for example ``claude payments
-plugin:anvil-payments:api``. Prints nothing for a call that passes, so that it never grants anything,
-and one JSON object for a denial. Ends with 10 when it decided: the shell around it takes 10 with
-nothing or one whole answer, and turns anything else, a silent success of a foreign ``python3`` or a
-line that it prints included, into exit code 2, which denies in every version of Claude Code.
+Called as ``python3 -I -S -B hook.py claude SERVICE SERVER STATE``, for example ``claude payments
+plugin:anvil-payments:api payments-0123456789ab``. Prints nothing for a call that passes, so that it never
+grants anything, and one JSON object for a denial. Ends with 10 when it decided: the shell around it takes
+10 with nothing or one whole answer, and turns anything else, a silent success of a foreign ``python3`` or
+a line that it prints included, into exit code 2, which denies in every version of Claude Code.
 """
 
 import sys
@@ -20,13 +20,13 @@ SECONDS = 8
 
 
 def main(argv):
-    harness, service, server = argv[1:]
+    harness, service, server, state = argv[1:]
     root = __file__.rsplit("/", 3)[0]
     try:
         if alarm:
             alarm(SECONDS)  # die by SIGALRM rather than hang
         core = load(root + "/plugin/hookcore.py")
-        said = answer_to(core, core.loads(read_event()), server, root + "/catalog.json")
+        said = answer_to(core, core.loads(read_event()), server, root + "/catalog.json", state)
         if said:
             write_once(said.encode("ascii"))
     except BaseException as error:  # whatever happened: no decision, no call
@@ -49,7 +49,7 @@ def read_event():
         return stdin.read().decode("utf-8")
 
 
-def answer_to(core, event, server, catalog):
+def answer_to(core, event, server, catalog, state):  # noqa: ARG001
     """The JSON text to print, or "" for a call that is not ours or that passes without a word."""
     spelled = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in server)
     prefix = f"mcp__{spelled}__"

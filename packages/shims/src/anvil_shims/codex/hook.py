@@ -1,6 +1,7 @@
 """Codex's PreToolUse event on stdin -> the contract's decision -> Codex's answer on stdout.
 
-Called as ``python3 -I -S -B hook.py codex SERVICE SERVER``, for example ``codex payments payments``.
+Called as ``python3 -I -S -B hook.py codex SERVICE SERVER STATE``, for example ``codex payments payments
+payments-0123456789ab``.
 Prints nothing for a call that passes, so that it never grants anything, and for a denial one JSON object
 with the three keys that Codex knows and no other: it lets the call run when it sees a fourth. Codex also
 lets it run after any other failure of a hook, so this ends with 10 when it decided, and the shell around
@@ -20,13 +21,13 @@ SECONDS = 8
 
 
 def main(argv):
-    harness, service, server = argv[1:]
+    harness, service, server, state = argv[1:]
     root = __file__.rsplit("/", 3)[0]
     try:
         if alarm:
             alarm(SECONDS)  # die by SIGALRM rather than hang
         core = load(root + "/plugin/hookcore.py")
-        said = answer_to(core, core.loads(read_event()), server, root + "/catalog.json")
+        said = answer_to(core, core.loads(read_event()), server, root + "/catalog.json", state)
         if said:
             write_once(said.encode("ascii"))
     except BaseException as error:  # whatever happened: no decision, no call
@@ -49,7 +50,7 @@ def read_event():
         return stdin.read().decode("utf-8")
 
 
-def answer_to(core, event, server, catalog):
+def answer_to(core, event, server, catalog, state):  # noqa: ARG001
     """The JSON text to print, or "" for a call that is not ours or that passes without a word."""
     tool = own_tool(event["tool_name"], server)
     if event["hook_event_name"] != "PreToolUse" or tool is None:
