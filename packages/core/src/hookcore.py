@@ -12,27 +12,19 @@ NEEDS_ALL = "{tool} was not sent. It needs all of this in one call:\n{needs}"
 NOT_SENT = "{tool} was not sent: {detail}"
 NOT_AN_OBJECT = "The arguments are not an object."
 MEND = "Reinstall the bundle, or compile it again."
-REFUSALS = {
+REFUSALS = {  # those that only the executor gives stand in anvil_runtime.words
     "unknown_operation": "{tool} is not an operation of this API. Call only the tools that are listed.",
     "operation_not_approved": "{tool} was not sent: a person has not approved this operation (its state is "
     "{state}). Do not retry. A person can review it and approve it in the project's approvals.yaml.",
     "invalid_arguments": "{tool} was not sent: its arguments do not fit.\n{needs}",
     "confirmation_required": NEEDS_ALL,
     "human_approval_required": "{tool} was not sent: it needs a person's approval, not an argument. {how}",
-    "approval_declined": "{tool} was not sent: the person asked did not approve it. Do not retry.",
     "idempotency_key_required": NEEDS_ALL,
     "idempotency_key_malformed": NEEDS_ALL,
-    "idempotency_conflict": "{tool} was not sent: this idempotency key was used before with other arguments.",
-    "outcome_unknown": "{tool}: an earlier call with this key may have been carried out. Look first.",
     "arguments_not_canonical": NOT_SENT,
-    "origin_not_allowed": NOT_SENT,
-    "auth_required": NOT_SENT,
     "state_unwritable": NOT_SENT,
     "catalog_unusable": "{tool} was not sent: the catalog of approved operations cannot be used: "
     "{detail} " + MEND,
-    "upstream_error": "{tool}: the API refused or failed: {detail}",
-    "upstream_timeout": "{tool}: the API did not answer in time: {detail}",
-    "internal_error": "{tool}: Anvil itself failed: {detail}",
 }
 ASK_A_PERSON = "Ask the user to run it themselves; do not retry."
 HEADER_START, HEADER_END, TAIL = b'{"anvil": 1, ', b'"operations": [\n', b"\n]}\n"
