@@ -10,10 +10,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from agreement.agreement_calls import calls, tools_of
 from agreement.agreement_rings import EXAMPLES, Api, disagreements, hook_answers, in_process
 
 import hookcore
+from anvil_generator.conformance.generated_calls import calls, tools_of
 from anvil_runtime import gates
 from anvil_runtime.bundle import load
 from anvil_runtime.client import Answer

@@ -1,7 +1,7 @@
 """Compares a compiled bundle with the one that was reviewed: ``golden.py check|update BUNDLE GOLDEN``.
 
 The golden tree holds rendered and dumped files as they are. Files that are copied from the source tree
-(everything under mcp/, and Python under plugin/) would only repeat it: their digests stand in
+(everything under mcp/, and Python under plugin/ and tests/) would only repeat it: their digests stand in
 ``copied.sha256``. ``check`` prints what differs and ends with 1.
 """
 
@@ -19,7 +19,7 @@ LONGEST_DIFF = 60
 
 
 def is_copied(path: str) -> bool:
-    return path.startswith("mcp/") or (path.startswith("plugin/") and path.endswith(".py"))
+    return path.startswith("mcp/") or (path.startswith(("plugin/", "tests/")) and path.endswith(".py"))
 
 
 def tree(folder: Path) -> dict[str, bytes]:

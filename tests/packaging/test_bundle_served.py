@@ -8,17 +8,15 @@ environment, so that no network is needed (installing by hash is tested in tests
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
-import re
 import sys
-import sysconfig
 from pathlib import Path
 
 import jsonschema_rs
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from support.carried import lay_out_cache
 
 from anvil_generator.bundle import plan
 from anvil_generator.compiler import compile_project
@@ -28,7 +26,6 @@ from anvil_generator.project import open_project
 pytestmark = [pytest.mark.invariant("I5"), pytest.mark.timeout(180)]
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ("payments", "paypal-payments", "notion")
-OUR_PACKAGES = re.compile(r"(__editable__|_?anvil|hookcore|__pycache__|_virtualenv|distutils).*")
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +40,7 @@ def bundles(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def cache(bundles, tmp_path_factory) -> Path:
     """A folder in which the launcher finds its packages."""
-    made = tmp_path_factory.mktemp("cache")
-    spec = importlib.util.spec_from_file_location("launcher", bundles["payments"] / "mcp/server.py")
-    launcher = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(launcher)
-    launcher.Options.cache = made
-    packages = launcher.environment(launcher.read_lock())
-    assert packages.is_relative_to(made)
-    packages.mkdir(mode=0o700)
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if not OUR_PACKAGES.fullmatch(path.name):
-            (packages / path.name).symlink_to(path)
-    (packages / launcher.COMPLETE).touch()
-    return made
+    return lay_out_cache(bundles["payments"], tmp_path_factory.mktemp("cache"))
 
 
 async def ask(bundle: Path, cache: Path, era: str, question):

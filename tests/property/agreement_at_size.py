@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from agreement.agreement_calls import calls, tools_of
 from agreement.agreement_rings import EXAMPLES, Api, compile_examples, disagreements, hook_answers, in_process
 
 import hookcore
+from anvil_generator.conformance.generated_calls import calls, tools_of
 from anvil_runtime.bundle import load
 from anvil_runtime.call import call as call_by_command_line
 from anvil_runtime.client import Answer

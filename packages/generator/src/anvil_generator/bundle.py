@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anvil_core
 import anvil_runtime
 from anvil_core import catalog, names, tools
-from anvil_generator import harnesses
+from anvil_generator import conformance, harnesses
 from anvil_generator.markdown import in_code, in_link, one_line, plain
 from anvil_generator.report import report
 
@@ -54,6 +54,7 @@ def plan(compiled: Compiled, author: str | None = None) -> list[EmittedFile]:
         *_server_files(),
         *_skill_files(air),
         *_readme(compiled, facts),
+        *_conformance_files(compiled),
         EmittedFile("air.json", dump_air(air), "dumped"),
         EmittedFile("catalog.json", catalog.write(air, _prefixes(compiled)), "dumped"),
         EmittedFile("report.json", _dump(report(compiled)), "dumped"),
@@ -129,6 +130,21 @@ def _server_files() -> Iterator[EmittedFile]:
             relative = file.relative_to(folder.parent).as_posix()
             if relative != "anvil_runtime/launcher.py":
                 yield EmittedFile(f"mcp/lib/{relative}", file.read_bytes(), "copied")
+
+
+def _conformance_files(compiled: Compiled) -> Iterator[EmittedFile]:
+    """The bundle's own proof, and where it finds the hooks of each harness."""
+    folder = _package_folder(conformance)
+    for name in ("bundle_rings.py", "generated_calls.py", "test_conformance.py"):
+        yield EmittedFile(f"tests/{name}", (folder / name).read_bytes(), "copied")
+    service = compiled.air.service
+    facts = {
+        harness.id: {**harness.contract["conformance"], "prefix": harness.names(service.id)["prefix"]}
+        for harness in compiled.harnesses
+        if "conformance" in harness.contract
+    }
+    state = names.state_name(service.id, str(service.origin))
+    yield EmittedFile("tests/conformance.json", _dump({"state": state, "harnesses": facts}), "dumped")
 
 
 def _package_folder(package: Any) -> Path:

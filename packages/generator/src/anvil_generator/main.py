@@ -18,6 +18,7 @@ from anvil_generator.commands.doctor import doctor
 from anvil_generator.commands.inspect import inspect
 from anvil_generator.commands.install import install
 from anvil_generator.commands.uninstall import uninstall
+from anvil_generator.commands.verify import verify
 
 app = typer.Typer(
     name="anvil",
@@ -32,6 +33,7 @@ app.command("inspect")(inspect)
 app.command("install")(install)
 app.command("uninstall")(uninstall)
 app.command("doctor")(doctor)
+app.command("verify")(verify)
 
 
 def show_version(wanted: bool) -> None:

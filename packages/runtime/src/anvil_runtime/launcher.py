@@ -46,9 +46,13 @@ def say(text: str) -> None:
 
 
 class Options:
-    """What the command line said before the subcommand. ``cache``: where packages are installed instead."""
+    """What the command line said before the subcommand.
+
+    ``cache``: where packages are installed instead; ``state``: where the service's state is kept instead.
+    """
 
     cache: Path | None = None
+    state: Path | None = None
 
 
 def this_command() -> str:
@@ -272,7 +276,7 @@ def serve() -> int:
         from anvil_runtime.server import main  # noqa: PLC0415
     except ImportError as error:
         raise damaged(packages, error) from None
-    return main(BUNDLE)
+    return main(BUNDLE, Options.state)
 
 
 def damaged(packages: Path, error: ImportError) -> StopError:
@@ -370,8 +374,9 @@ def contract_state() -> str:
 
 
 def run(arguments: list[str]) -> int:
-    if arguments[:1] == ["--cache"] and len(arguments) > 1 and arguments[1]:
-        Options.cache, arguments = Path(os.path.abspath(arguments[1])), arguments[2:]  # noqa: PTH100
+    while arguments[:1] in (["--cache"], ["--state"]) and len(arguments) > 1 and arguments[1]:
+        setattr(Options, arguments[0][2:], Path(os.path.abspath(arguments[1])))  # noqa: PTH100
+        arguments = arguments[2:]
     command, rest = (arguments[0], arguments[1:]) if arguments else ("serve", [])
     try:
         if command == "serve" and not rest:
@@ -383,7 +388,7 @@ def run(arguments: list[str]) -> int:
     except (StopError, OSError) as problem:
         say(str(problem))
         return 1
-    usage = f"{sys.executable} {MCP / 'server.py'} [--cache DIR]"
+    usage = f"{sys.executable} {MCP / 'server.py'} [--cache DIR] [--state DIR]"
     say(f"usage: {usage} [serve | prepare [--wheelhouse FOLDER] | doctor]")
     return 2
 

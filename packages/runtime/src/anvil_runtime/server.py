@@ -17,6 +17,7 @@ from anvil_runtime import answers, client, served, unreadable
 from anvil_runtime.bundle import BundleError, load
 from anvil_runtime.execute import Executor, Outcome, execute
 from anvil_runtime.refusals import envelope, refuse
+from anvil_runtime.state import StateFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,10 +138,11 @@ async def serve_stdio(executor: Executor) -> None:
         await server.run(readable, outgoing, server.create_initialization_options())
 
 
-def main(folder: Path) -> int:
+def main(folder: Path, state: Path | None = None) -> int:
     """Serve the bundle in a folder until standard input ends. Exit code 1 when it cannot be served."""
+    kept = StateFolder(str(state)) if state else None
     try:
-        executor = Executor(load(folder), send=client.send_from_worker)
+        executor = Executor(load(folder), send=client.send_from_worker, state=kept)
     except BundleError as error:
         print(f"anvil: {error}", file=sys.stderr)
         return 1

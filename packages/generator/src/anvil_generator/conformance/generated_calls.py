@@ -79,7 +79,7 @@ def calls(tools: list[dict[str, Any]], preview: str | None, seed: int, count: in
     """``count`` calls, always the same ones for a seed."""
     if not any(tool["state"] == "approved" for tool in tools):
         raise ValueError("no operation of the bundle is approved: its approvals are out of date")
-    made = _stream(tools, preview, random.Random(seed))
+    made = _stream(tools, preview, random.Random(seed))  # noqa: S311  # the same calls for a seed
     return [next(made) for _ in range(count)]
 
 
@@ -126,7 +126,7 @@ def _preview(
     if turn < 3:
         return {"tool": preview, "args": good, "kind": "preview"}
     if turn == 3:
-        wrong = chance.choice([_invented(names, chance), 7, None, [], preview])
+        wrong: Any = chance.choice([_invented(names, chance), 7, None, [], preview])
         return {"tool": preview, "args": {**good, "operation": wrong}, "kind": "preview:bad_operation"}
     if turn == 4:
         return {"tool": preview, "args": chance.choice(NOT_OBJECTS), "kind": "preview:not_an_object"}
@@ -157,7 +157,9 @@ def _with_kind(tool: dict[str, Any], kind: str, chance: random.Random) -> Any:
     controls = tool["controls"]
     confirm, key = controls["confirm"], controls["idempotency_key"]
     args = arguments(tool["schema"], chance)
-    whole = {**({confirm: True} if confirm else {}), **({key: good_key(tool["key_form"])} if key else {})}
+    whole: dict[str, Any] = {confirm: True} if confirm else {}
+    if key:
+        whole[key] = good_key(tool["key_form"], chance)
     if kind in ("bare", "dry_run_bare", "own_names_swapped"):
         whole = {}
     args = {**args, **whole}
@@ -171,11 +173,13 @@ def _with_kind(tool: dict[str, Any], kind: str, chance: random.Random) -> Any:
     return args
 
 
-def good_key(form: dict[str, Any] | None) -> str:
+def good_key(form: dict[str, Any] | None, chance: random.Random) -> str:
+    """A new key each time: the same one twice would be a replay, or a conflict."""
+    number = f"{chance.getrandbits(128):032x}"
     if form and form["format"] == "uuid":
-        return "3f0e7c52-9b1d-4c53-8a44-5d1b6a0f2e11"
+        return "-".join([number[:8], number[8:12], number[12:16], number[16:20], number[20:]])
     longest, shortest = (form["max_length"], form["min_length"]) if form else (255, 1)
-    return KEY.ljust(shortest, "x")[:longest]
+    return number.ljust(shortest, "x")[:longest]
 
 
 def arguments(schema: dict[str, Any], chance: random.Random) -> dict[str, Any]:
