@@ -39,6 +39,13 @@ def test_tarball_name(tmp_path):
     assert pins.load(written(tmp_path, GOOD)).of("one").tarball_name == "scope-one-1.2.3.tgz"
 
 
+def test_a_build_is_part_of_the_published_name_alone(tmp_path):
+    text = GOOD.replace('version = "1.2.3"', 'version = "1.2.3"\nbuild = "-linux-x64"')
+    found = pins.load(written(tmp_path, text)).of("one")
+    assert (found.version, found.published) == ("1.2.3", "1.2.3-linux-x64")
+    assert found.tarball_name == "scope-one-1.2.3-linux-x64.tgz"
+
+
 @pytest.mark.parametrize(
     ("change", "names"),
     [

@@ -40,7 +40,7 @@ class Recipe:
     @property
     def tag(self) -> str:
         kind = "local" if "@" not in self.base else "public"
-        return f"{REPOSITORY}-{self.harness}:{self.pin.version}-{kind}"
+        return f"{REPOSITORY}-{self.harness}:{self.pin.published}-{kind}"
 
     @property
     def dockerfile(self) -> bytes:

@@ -40,16 +40,25 @@ class Bases(_Frozen):
 
 
 class HarnessPin(_Frozen):
-    """The npm package that holds one harness's program."""
+    """The npm package that holds one harness's program.
+
+    `version` is what the program says of itself. Where one package holds the builds of all systems, npm has
+    ours under that version and a `build` of its own: `published` is the name there, and nowhere else.
+    """
 
     package: Annotated[str, Field(pattern=r"^(@[a-z0-9-]+/)?[a-z0-9._-]+$")]
-    version: str
+    version: Annotated[str, Field(pattern=r"^[0-9][0-9A-Za-z.+-]*$")]
+    build: Annotated[str, Field(pattern=r"^(-[0-9A-Za-z.-]+)?$")] = ""
     integrity: Annotated[str, Field(pattern=r"^sha512-[A-Za-z0-9+/]{86}==$")]
     binary: Annotated[str, Field(pattern=r"^package/[^.]")]
 
     @property
+    def published(self) -> str:
+        return self.version + self.build
+
+    @property
     def tarball_name(self) -> str:
-        return f"{self.package.replace('@', '').replace('/', '-')}-{self.version}.tgz"
+        return f"{self.package.replace('@', '').replace('/', '-')}-{self.published}.tgz"
 
 
 class Pins(_Frozen):

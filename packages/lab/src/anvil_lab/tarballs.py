@@ -26,7 +26,7 @@ def fetch(pin: HarnessPin, cache: Path) -> Path:
     # npm keeps a copy of what it downloads; a throwaway cache avoids 190 MB being kept twice.
     with tempfile.TemporaryDirectory(dir=cache, prefix="npm-") as name:
         folder = Path(name)
-        spec = f"{pin.package}@{pin.version}"
+        spec = f"{pin.package}@{pin.published}"
         command = [npm, "pack", spec, "--ignore-scripts", "--silent"]
         command += ["--pack-destination", name, "--cache", str(folder / "cache")]
         done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder)

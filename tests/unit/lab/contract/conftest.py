@@ -6,6 +6,7 @@ from anvil_lab.contract.record import Record
 from anvil_lab.pins import HarnessPin
 
 NPM = """#!/bin/sh
+echo "$2" >> "$(dirname "$0")/asked"
 case "$3" in
   dist-tags) cat "$(dirname "$0")/tags" ;;
   dist.integrity) cat "$(dirname "$0")/integrity" ;;

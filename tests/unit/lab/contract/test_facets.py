@@ -62,6 +62,13 @@ def test_env_leaves_out_what_was_given_and_what_a_shell_adds():
     assert FACETS["env"](evidence) == {"ROOT": "<plugin>", "OTHER": "set"}
 
 
+def test_inherited_says_of_each_name_whether_the_server_has_it():
+    server = [{"name": "api", "kind": "env", "value": {"HOME": "x", "MORE": "y"}}]
+    evidence = Evidence(server=server, given={"HOME": "x", "KEY": "z"})
+    assert FACETS["inherited"](evidence) == {"HOME": True, "KEY": False}
+    assert FACETS["inherited"](Evidence()) is None
+
+
 def test_handshake_ends_with_the_list_of_tools():
     steps = [got("server/discover"), got("initialize", protocolVersion="1", capabilities={"roots": {}})]
     evidence = Evidence(server=[*steps, got("tools/list"), got("tools/call")])

@@ -36,7 +36,7 @@ def row(**keys):
     ("act", "code", "stdout", "stderr"),
     [
         ({}, 0, "", ""),
-        ({"prints": {"a": 1}, "exit": 1}, 1, '{"a": 1}', ""),
+        ({"prints": {"a": 1}, "exit": 1}, 1, '{"a":1}', ""),
         ({"prints": "words", "stderr": "THE-STDERR", "exit": 2}, 2, "words", "THE-STDERR"),
         ({"prints": "first", "signal": 9}, -signal.SIGKILL, "first", ""),
     ],
@@ -115,3 +115,11 @@ def test_a_row_that_fails_is_tried_once_more(tmp_path, monkeypatch):
     tried += [Evidence(error="first"), Evidence(error="second"), Evidence()]
     assert probes.observe("claude", row(), tmp_path)["facts"] == {"error": "second"}
     assert len(tried) == 1
+
+
+def test_an_actor_that_breaks_is_an_error_of_its_row(tmp_path, monkeypatch):
+    def breaks(_row, _root):
+        raise OSError("no room")
+
+    monkeypatch.setitem(probes.ACTORS, "claude", breaks)
+    assert probes.observe("claude", row(), tmp_path)["facts"] == {"error": "OSError: no room"}

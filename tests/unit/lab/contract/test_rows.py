@@ -19,7 +19,7 @@ def test_rows_are_sorted_and_filled_with_what_is_usual(tmp_path):
     found = load(tmp_path, "{id: b.b, says: B, observe: [told], hooks: [{}]}", ROW)
     assert [probe.id for probe in found] == ["a.b", "b.b"]
     assert (found[0].mode, found[0].rule, found[0].hooks) == ("default", "none", [])
-    assert found[1].hooks[0].matcher == "^{prefix}"
+    assert found[1].hooks[0].matcher == "{own}"
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,7 @@ def test_rows_are_sorted_and_filled_with_what_is_usual(tmp_path):
         ("{id: a.b, says: A, observe: [command]}", "observes the command"),
         ("{id: a.b, says: A, observe: [outcome], command: [x]}", "observes the command"),
         ("{id: a.b, says: A, observe: [outcome], call: {tool: x, name: y}}", "either a tool or a name"),
+        ("{id: a.b, says: A, observe: [outcome], approval: prompt}", "claude has no approval"),
         ("{id: a.b", "claude.yaml"),
     ],
 )

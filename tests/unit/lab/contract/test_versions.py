@@ -42,6 +42,13 @@ def test_another_version_has_the_digest_that_npm_names(npm_program, pin):
     assert (found.version, found.integrity, found.binary) == ("1.3.0", NEW, pin.binary)
 
 
+def test_npm_is_asked_for_the_build_and_the_pin_keeps_the_version(npm_program, pin):
+    built = pin.model_copy(update={"build": "-linux-x64"})
+    found = integrity.resolve(built, "1.3.0", {})
+    assert (npm_program / "asked").read_text().split() == ["@scope/one@1.3.0-linux-x64"]
+    assert (found.version, found.published) == ("1.3.0", "1.3.0-linux-x64")
+
+
 def test_the_pinned_and_the_known_need_no_npm(pin, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     assert integrity.resolve(pin, "1.2.3", {}) == pin

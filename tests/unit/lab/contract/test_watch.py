@@ -15,17 +15,18 @@ from anvil_lab.errors import LabError
 
 @pytest.fixture
 def checkout(tmp_path, images_folder, monkeypatch, record):
-    """A checkout with pins, a contract, and the record of the pinned version."""
+    """A checkout with pins, contracts, and the records of the pinned versions."""
     made = tmp_path / "checkout"
     (made / pins.FOLDER).mkdir(parents=True)
     (made / pins.FOLDER / pins.FILE).write_text((images_folder / pins.FILE).read_text())
-    contract = made / relied.FILE.format(harness="claude")
-    contract.parent.mkdir(parents=True)
-    contract.write_text('[relies_on]\n"deny.bypass:outcome" = "blocked"\n')
-    version = pins.load(made / pins.FOLDER).of("claude").version
-    path = records.place(made, "claude", version)
-    path.parent.mkdir(parents=True)
-    path.write_text(record(version, deny_bypass={"outcome": "blocked", "told": "old"}).text())
+    for harness, pin in pins.load(made / pins.FOLDER).harness.items():
+        contract = made / relied.FILE.format(harness=harness)
+        contract.parent.mkdir(parents=True)
+        contract.write_text('[relies_on]\n"deny.bypass:outcome" = "blocked"\n')
+        path = records.place(made, harness, pin.version)
+        path.parent.mkdir(parents=True)
+        known = record(pin.version, deny_bypass={"outcome": "blocked", "told": "old"})
+        path.write_text(known.model_copy(update={"harness": harness}).text())
     monkeypatch.chdir(made)
     return made
 
@@ -44,13 +45,14 @@ def observed(monkeypatch):
     return facts, asked
 
 
+@pytest.mark.parametrize("harness", ["claude", "codex"])
 @pytest.mark.parametrize(("outcome", "code"), [("blocked", 0), ("ran", 3)])
 def test_the_watch_ends_with_3_where_the_newest_version_breaks_something(
-    checkout, npm_program, observed, tmp_path, capsys, outcome, code
+    checkout, npm_program, observed, tmp_path, capsys, outcome, code, harness
 ):
     observed[0]["deny.bypass"]["outcome"] = outcome
     before = sorted(path for path in checkout.rglob("*") if path.is_file())
-    assert command.main(["watch", "claude", "--out", str(tmp_path / "out")]) == code
+    assert command.main(["watch", harness, "--out", str(tmp_path / "out")]) == code
     assert [pin.version for pin in observed[1]] == ["1.3.0"]
     said = capsys.readouterr().out
     assert "deny.bypass:told" in said

@@ -29,10 +29,11 @@ def published(pin: HarnessPin, version: str) -> HarnessPin:
     """The pin of another version, with the digest that npm has for it."""
     if not VERSION.fullmatch(version):
         raise LabError(f"{version!r} is not an exact version")
-    integrity = _view(f"{pin.package}@{version}", "dist.integrity")
+    wanted = pin.model_copy(update={"version": version})
+    integrity = _view(f"{pin.package}@{wanted.published}", "dist.integrity")
     if not isinstance(integrity, str) or not integrity.startswith("sha512-"):
-        raise LabError(f"npm has no sha512 digest for {pin.package}@{version}: {integrity!r}")
-    return pin.model_copy(update={"version": version, "integrity": integrity})
+        raise LabError(f"npm has no sha512 digest for {pin.package}@{wanted.published}: {integrity!r}")
+    return wanted.model_copy(update={"integrity": integrity})
 
 
 def _view(what: str, field: str) -> Any:

@@ -14,7 +14,7 @@ from anvil_lab.container import Limits, Mount
 from anvil_lab.contract import program, rows
 from anvil_lab.contract.record import Record
 from anvil_lab.errors import LabError
-from anvil_lab.inside.probe_claude import PLANTED
+from anvil_lab.inside.probe_scene import PLANTED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,6 +15,8 @@ from anvil_lab.inside.probe_evidence import FACETS
 FOLDER = Path(__file__).with_name("probes")
 SCHEMA: dict[str, Any] = {"type": "object"}
 WRITE = {"name": "write", "description": "Writes", "inputSchema": SCHEMA}
+# Keys that another harness does not act out; said in one of its rows they would be passed over unseen.
+OF_ONE = {"claude": {"rule", "install"}, "codex": {"approval", "trust", "shape"}}
 
 
 class _Frozen(BaseModel):
@@ -32,11 +34,14 @@ class Act(_Frozen):
 
 
 class Hook(_Frozen):
-    """`handler` is merged into the hook's entry: `onFailure`, `timeout`, another `command`."""
+    """`handler` is merged into the hook's entry: `onFailure`, `timeout`, another `command`.
+
+    The usual `matcher` is that of our own hook for the plugin's server.
+    """
 
     name: Annotated[str, Field(pattern=r"^[a-z]+$")] = "guard"
     event: str = "PreToolUse"
-    matcher: str | None = "^{prefix}"
+    matcher: str | None = "{own}"
     does: Act = Act()
     handler: dict[str, Any] = {}
 
@@ -69,7 +74,12 @@ class Call(_Frozen):
 
 
 class Probe(_Frozen):
-    """One row. `{prefix}`, `{tool}` and `{plugin}` are filled in in matchers, flags and commands."""
+    """One row. Placeholders such as `{prefix}`, `{tool}` and `{plugin}` are filled in by the actor.
+
+    `mode` is a word of the harness. `approval` is the approval mode that the user set for the plugin's
+    server; `trust` says whether the user trusts the plugin's hooks (`bypass`: a flag does), or has trusted
+    them before they changed; `shape` is the form in which the model calls tools.
+    """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
     says: str
@@ -83,6 +93,9 @@ class Probe(_Frozen):
     install: Literal["plugin-dir", "marketplace"] = "plugin-dir"
     mode: str = "default"
     rule: Literal["none", "allow", "ask", "deny"] = "none"
+    approval: Literal["none", "auto", "writes", "prompt", "approve"] = "none"
+    trust: Literal["bypass", "entry", "stale", "changed", "none"] = "bypass"
+    shape: Literal["plain", "code"] = "plain"
     user_settings: dict[str, Any] = {}
     project_settings: dict[str, Any] = {}
     user_servers: list[str] = []
@@ -111,6 +124,9 @@ def load(harness: str, folder: Path = FOLDER) -> list[Probe]:
             probe = Probe.model_validate(entry)
         except ValidationError as error:
             raise LabError(f"{path.name}, {entry.get('id')}: {error}") from error
+        others = set().union(*OF_ONE.values()) - OF_ONE.get(harness, set())
+        if strange := probe.model_fields_set & others:
+            raise LabError(f"{path.name}, {probe.id}: {harness} has no {', '.join(sorted(strange))}")
         if probe.id in found:
             raise LabError(f"{path.name}: the id {probe.id} is taken")
         found[probe.id] = probe

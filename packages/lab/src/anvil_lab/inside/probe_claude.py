@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anvil_lab.inside import probe_hook, probe_server
+from anvil_lab.inside import probe_hook, probe_scene, probe_server
 from anvil_lab.inside.claude import Claude
-from anvil_lab.inside.place import PROMPT, SEARCH_PATH, Place, write_json
+from anvil_lab.inside.place import PROMPT, Place, write_json
 from anvil_lab.inside.probe_evidence import Evidence
+from anvil_lab.inside.probe_scene import read_log, run
 from anvil_lab.inside.scripted_messages import LAST_WORDS, Model, text, tool_use
 
 if TYPE_CHECKING:
@@ -20,12 +18,9 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 PROGRAM = "claude"
-# A program of this folder is started in place of the harness's; tests plant changes that way.
-PLANTED = "/opt/planted"
 MARKET = "probes"
 HOOKS = "plugin/hooks.json"
 SERVERS = "plugin/mcp.json"
-SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,11 @@ class Scene:
 
     def filled(self, value: str) -> str:
         """Placeholders of a row; not by `format`, since braces are part of regular expressions."""
-        value = value.replace("{prefix}", self.prefix).replace("{tool}", f"{self.prefix}write")
+        value = (
+            value.replace("{own}", "^{prefix}")
+            .replace("{prefix}", self.prefix)
+            .replace("{tool}", f"{self.prefix}write")
+        )
         return value.replace("{plugin}", str(self.plugin)).replace("{root}", str(self.root))
 
     def server(self, name: str) -> Json:
@@ -64,10 +63,7 @@ class Scene:
             folder.mkdir(parents=True)
         self._write_plugin()
         self._write_settings()
-        for path, content in self.row["files"].items():
-            target = self.plugin / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        probe_scene.write_files(self.plugin, self.row, self.filled)
 
     def _write_plugin(self) -> None:
         row = self.row
@@ -87,19 +83,9 @@ class Scene:
             market = {"name": MARKET, "owner": {"name": "Anvil"}, "plugins": listed}
             write_json(self.plugin / ".claude-plugin" / "marketplace.json", market)
         write_json(self.plugin / SERVERS, {"mcpServers": {row["server"]: self.server(row["server"])}})
-        shutil.copyfile(probe_hook.__file__, self.plugin / "hook.py")
-        shutil.copyfile(probe_server.__file__, self.plugin / "server.py")
-        write_json(self.plugin / "serves.json", row["serves"])
-        write_json(self.plugin / "acts.json", {hook["name"]: hook["does"] for hook in row["hooks"]})
-        events: dict[str, list[Json]] = {}
-        for hook in row["hooks"]:
-            command = f'python3 -I -S -B "${{CLAUDE_PLUGIN_ROOT}}/hook.py" {hook["name"]}'
-            handler = {"type": "command", "command": command, "timeout": 10, **hook["handler"]}
-            entry: Json = {"hooks": [handler]}
-            if hook["matcher"] is not None:
-                entry["matcher"] = self.filled(hook["matcher"])
-            events.setdefault(hook["event"], []).append(entry)
-        write_json(self.plugin / HOOKS, {"hooks": events})
+        probe_scene.write_parts(self.plugin, row)
+        command = 'python3 -I -S -B "${CLAUDE_PLUGIN_ROOT}/hook.py"'
+        write_json(self.plugin / HOOKS, probe_scene.hooks(row, command, self.filled))
 
     def _write_settings(self) -> None:
         settings = dict(self.row["user_settings"])
@@ -120,8 +106,8 @@ class Scene:
         return [*command, *(self.filled(flag) for flag in self.row["flags"])]
 
     def environment(self, model: str) -> dict[str, str]:
-        path = f"{PLANTED}:{SEARCH_PATH}"
-        place = Place(self.home, self.project, self.plugin, self.root, model, "http://127.0.0.1:9", path)
+        nowhere = "http://127.0.0.1:9"
+        place = Place(self.home, self.project, self.plugin, self.root, model, nowhere, probe_scene.PATH)
         return Claude().environment(place)
 
     def paths(self) -> dict[str, str]:
@@ -141,15 +127,15 @@ def act_out(row: Json, root: Path) -> Evidence:
         environment = scene.environment(model.url)
         if row["install"] == "marketplace":
             _install(scene, environment)
-        ended = _run(scene.command(), environment, scene.project)
+        ended = run(scene.command(), environment, scene.project)
         return _evidence(scene, environment, model.main_requests(), ended)
 
 
 def _evidence(scene: Scene, environment: dict[str, str], requests: list[Json], ended: Json) -> Evidence:
     seen = Claude().seen(requests, "toolu_0000")
     evidence = Evidence(
-        hooks=_log(scene.plugin / probe_hook.LOG),
-        server=_log(scene.plugin / probe_server.LOG),
+        hooks=read_log(scene.plugin / probe_hook.LOG),
+        server=read_log(scene.plugin / probe_server.LOG),
         answered=seen.answered,
         is_error=seen.is_error,
         told=seen.text,
@@ -186,7 +172,7 @@ def _opening(output: str) -> Json:
 
 def _command(scene: Scene) -> Evidence:
     arguments = [scene.filled(part) for part in scene.row["command"]]
-    ended = _run([PROGRAM, *arguments], scene.environment("http://127.0.0.1:9"), scene.project)
+    ended = run([PROGRAM, *arguments], scene.environment("http://127.0.0.1:9"), scene.project)
     evidence = Evidence(paths=scene.paths())
     said: Any = evidence.plain(f"{ended['stdout']}{ended['stderr']}".strip())
     try:
@@ -212,30 +198,4 @@ def _install(scene: Scene, environment: dict[str, str]) -> None:
         ["plugin", "marketplace", "add", str(scene.plugin)],
         ["plugin", "install", f"{scene.row['plugin']}@{MARKET}"],
     ):
-        _run([PROGRAM, *arguments], environment, scene.project)
-
-
-def _run(command: list[str], environment: dict[str, str], folder: Path) -> Json:
-    process = subprocess.Popen(
-        command,
-        env=environment,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        output, stderr = process.communicate(timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, 9)
-        output, stderr = process.communicate()
-        return {"exit": None, "stdout": output, "stderr": stderr}
-    return {"exit": process.returncode, "stdout": output, "stderr": stderr}
-
-
-def _log(path: Path) -> list[Json]:
-    if not path.exists():
-        return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        run([PROGRAM, *arguments], environment, scene.project)

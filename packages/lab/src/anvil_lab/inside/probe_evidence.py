@@ -35,7 +35,10 @@ class Evidence:
     offered: list[str] = field(default_factory=list)
     loaded: Json = field(default_factory=dict)
     command: Json | None = None
+    notices: list[str] = field(default_factory=list)
     own_server: str = ""
+    # The member of a call's _meta that carries the id which the hook was given.
+    call_id_key: str = "claudecode/toolUseId"
     version: str | None = None
     given: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, str] = field(default_factory=dict)
@@ -104,6 +107,12 @@ def server_env(evidence: Evidence) -> Any:
     return env(evidence, found[0]) if found else None
 
 
+def inherited(evidence: Evidence) -> Any:
+    """Which names of the environment that the program was started with the server has too."""
+    found = [entry["value"] for entry in evidence.server if entry["kind"] == "env"]
+    return {name: name in found[0] for name in sorted(evidence.given)} if found else None
+
+
 def handshake(evidence: Evidence) -> Json:
     """What a server is asked until its tools are listed: the methods, versions and capabilities."""
     got = [entry["value"] for entry in evidence.server if entry["kind"] == "got"]
@@ -133,7 +142,7 @@ def joined(evidence: Evidence) -> bool:
     """The hook's id of the call is in what the server gets."""
     metas = [call.get("_meta") or {} for call in evidence.calls()]
     ids = {hook["stdin"].get("tool_use_id") for hook in evidence.hooks}
-    return bool(metas and ids) and {meta.get("claudecode/toolUseId") for meta in metas} == ids
+    return bool(metas and ids) and {meta.get(evidence.call_id_key) for meta in metas} == ids
 
 
 FACETS: dict[str, Callable[[Evidence], Any]] = {
@@ -145,8 +154,10 @@ FACETS: dict[str, Callable[[Evidence], Any]] = {
     "values": values,
     "env": hook_env,
     "server_env": server_env,
+    "inherited": inherited,
     "offered": lambda evidence: evidence.offered,
     "loaded": lambda evidence: evidence.loaded,
+    "notices": lambda evidence: [evidence.plain(notice) for notice in evidence.notices],
     "arguments": lambda evidence: [call.get("arguments") for call in evidence.calls()],
     "handshake": handshake,
     "elicited": elicited,

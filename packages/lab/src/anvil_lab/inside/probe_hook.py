@@ -36,7 +36,8 @@ def main(name: str) -> int:
     time.sleep(act.get("sleeps", 0))
     sys.stderr.write(act.get("stderr", ""))
     prints = act.get("prints", "")
-    sys.stdout.write(prints if isinstance(prints, str) else json.dumps(prints))
+    compact = (",", ":")  # as our own hook prints
+    sys.stdout.write(prints if isinstance(prints, str) else json.dumps(prints, separators=compact))
     sys.stdout.flush()
     if "signal" in act:
         os.kill(os.getpid(), act["signal"])

@@ -16,14 +16,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anvil_lab.inside import probe_claude
+from anvil_lab.inside import probe_claude, probe_codex
 from anvil_lab.inside.probe_evidence import FACETS, Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Json = dict[str, Any]
-ACTORS: dict[str, Callable[[Json, Path], Evidence]] = {"claude": probe_claude.act_out}
+ACTORS: dict[str, Callable[[Json, Path], Evidence]] = {
+    "claude": probe_claude.act_out,
+    "codex": probe_codex.act_out,
+}
 
 
 def observe(harness: str, row: Json, folder: Path) -> Json:
@@ -31,7 +34,10 @@ def observe(harness: str, row: Json, folder: Path) -> Json:
     evidence = Evidence(error="not tried")
     for _ in range(2):
         root = folder / row["id"]
-        evidence = ACTORS[harness](row, root)
+        try:
+            evidence = ACTORS[harness](row, root)
+        except Exception as error:  # noqa: BLE001 - the other rows go on; this one has no fact but that
+            evidence = Evidence(error=f"{type(error).__name__}: {error}")
         shutil.rmtree(root, ignore_errors=True)
         if evidence.error is None:
             break
