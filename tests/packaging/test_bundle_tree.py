@@ -34,7 +34,7 @@ GRANT_VALUES = {"allow", "approve", "always", "acceptedits", "bypasspermissions"
 VERDICTS = {"allow", "approve", "bypassPermissions", "acceptEdits"}
 ROOT_ENTRIES = {
     ".agents", ".claude-plugin", ".codex-plugin", "README.md", "air.json", "bundle.json", "catalog.json",
-    "mcp", "plugin", "report.json", "skill",
+    "mcp", "plugin", "report.json", "skill", "tests",
 }  # fmt: skip
 HARNESS_READS = (".claude-plugin/", ".codex-plugin/", ".agents/", "plugin/", "mcp.json", "hooks.json")
 FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)

@@ -21,6 +21,7 @@ DISTRIBUTIONS = {
     "yaml": "pyyaml",
     "pydantic_core": "pydantic",  # which pins it
 }
+NEWER, IN_A_BUNDLE = {"tomllib", "_sha2"}, {"bundle_rings", "generated_calls"}
 
 
 def project(package):
@@ -42,7 +43,7 @@ def imported(package):
                 found |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 found.add((node.module or "").partition(".")[0])
-    foreign = found - sys.stdlib_module_names - {"tomllib", "_sha2"}  # of newer versions
+    foreign = found - sys.stdlib_module_names - NEWER - IN_A_BUNDLE
     own = {path.name.removesuffix(".py") for path in (package / "src").iterdir()}
     return {DISTRIBUTIONS.get(name, name.replace("_", "-")) for name in foreign - own}
 
