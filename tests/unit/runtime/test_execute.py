@@ -86,7 +86,7 @@ def test_what_a_dry_run_says_that_the_call_needs(executor):
     then = execute(executor("refund_create", **AUTH), "refund_create", {**FITS, "dry_run": True}).envelope[
         "then"
     ]
-    assert "key or oauth with tenant" in then
+    assert "key (unknown), which Anvil cannot do; or oauth (unknown)" in then
     assert "- confirm: missing." in then
     assert "- idempotency_key: missing." in then
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anvil_core.names import LONGEST_SERVICE_ID, SERVICE_ID, TOOL_NAME
+from anvil_core.secret_sources import Part, trouble
 
 JsonSchema = dict[str, Any]
 Location = Literal["path", "query", "header", "cookie"]
@@ -42,14 +43,48 @@ class Origin(Frozen):
         return f"{self.scheme}://{host}" + ("" if self.port == usual else f":{self.port}")
 
 
+class SecretSource(Frozen):
+    """Where one part of a credential is read when a call is sent: one variable, or one file."""
+
+    part: Part
+    env: str | None = None
+    file: str | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> SecretSource:
+        wrong = trouble(self.env, self.file)
+        if wrong:
+            raise ValueError(wrong)
+        return self
+
+    def __str__(self) -> str:
+        return self.env or f"the file {self.file}"
+
+
+class TokenEndpoint(Frozen):
+    """Where an OAuth2 client gets its access tokens (RFC 6749, 4.4): pinned, as the API's origin is.
+
+    ``client``: how it says who it is, in the Authorization header or in the body (RFC 6749, 2.3.1).
+    """
+
+    origin: Origin
+    path: str
+    client: Literal["basic", "post"] = "basic"
+
+
 class AuthScheme(Frozen):
-    """A security scheme of the document (OpenAPI 3.1, 4.8.27)."""
+    """A security scheme of the document (OpenAPI 3.1, 4.8.27), and where its credential is read.
+
+    ``token`` is that of OAuth2 client credentials. No ``sources``: a scheme that cannot be used.
+    """
 
     id: str
     kind: Literal["api_key", "http", "oauth2", "openid", "mutual_tls", "unknown"]
     name: str | None = None
     location: Literal["query", "header", "cookie"] | None = None
     scheme: str | None = None
+    token: TokenEndpoint | None = None
+    sources: tuple[SecretSource, ...] = ()
 
 
 class Source(Frozen):
@@ -61,7 +96,10 @@ class Source(Frozen):
 
 
 class Service(Frozen):
-    """The API. ``base_path`` starts with "/" and does not end with one; "" stands for the root."""
+    """The API. ``base_path`` starts with "/" and does not end with one; "" stands for the root.
+
+    ``loopback_credentials``: a server on this machine that stands in for the API gets them too.
+    """
 
     id: str = Field(pattern=f"^{SERVICE_ID}$", max_length=LONGEST_SERVICE_ID)
     version: str
@@ -70,6 +108,7 @@ class Service(Frozen):
     origin: Origin
     base_path: str
     auth: tuple[AuthScheme, ...] = ()
+    loopback_credentials: bool = False
     source: Source
 
 
@@ -196,6 +235,7 @@ class Operation(Frozen):
 
     ``id`` is dotted (service.resource.action), ``name`` is the tool's name. ``auth`` is a list of
     alternatives, each a list of scheme ids that are needed together; empty means none is declared.
+    ``scopes`` are those that an OAuth2 scheme must grant, by its id.
     """
 
     id: str
@@ -212,6 +252,7 @@ class Operation(Frozen):
     confirmation: Confirmation
     controls: Controls = Controls()
     auth: tuple[tuple[str, ...], ...] = ()
+    scopes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     pagination: Pagination | None = None
     long_running: bool = False
     state: State = "generated"

@@ -82,6 +82,7 @@ def fingerprint(operation: Operation, service: Service) -> str:
     return _mark(
         {
             **_where(operation.auth, service),
+            **({"scopes": operation.scopes} if operation.scopes else {}),
             "method": operation.source.method,
             "path": operation.source.path,
             "input": without_prose(operation.input.json_schema),
@@ -113,6 +114,7 @@ def _where(auth: tuple[tuple[str, ...], ...], service: Service) -> dict[str, Any
     """Where a request goes, and as whom."""
     schemes = {scheme.id: scheme.model_dump() for scheme in service.auth}
     return {
+        **({"loopback_credentials": True} if service.loopback_credentials else {}),
         "origin": str(service.origin),
         "base_path": service.base_path,
         "auth": [[schemes.get(name, name) for name in together] for together in auth],

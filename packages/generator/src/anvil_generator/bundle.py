@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anvil_core
 import anvil_runtime
 from anvil_core import catalog, names, tools
-from anvil_generator import conformance, harnesses
+from anvil_generator import conformance, credentials, harnesses
 from anvil_generator.markdown import in_code, in_link, one_line, plain
 from anvil_generator.report import report
 
@@ -113,6 +113,7 @@ def _harness_files(compiled: Compiled, facts: dict[str, str]) -> Iterator[Emitte
             "names": harness.names(compiled.air.service.id),
             "state": names.state_name(compiled.air.service.id, str(compiled.air.service.origin)),
             "contract": harness.contract,
+            "variables": credentials.variables(compiled.air),
         }
         for path, template in harness.templates():
             yield EmittedFile(path, environment.from_string(template).render(values).encode(), "rendered")
@@ -226,6 +227,7 @@ def _readme(compiled: Compiled, facts: dict[str, str]) -> Iterator[EmittedFile]:
         "harnesses": [(harness, harness.names(compiled.air.service.id)) for harness in compiled.harnesses],
         "title": _title(compiled.air.service),
         "operations": compiled.air.operations,
+        "credentials": [(scheme, credentials.words(scheme)) for scheme in credentials.needed(compiled.air)],
         "plain": plain,
     }
     yield EmittedFile("README.md", _render("bundle_readme.md.j2", values), "rendered")

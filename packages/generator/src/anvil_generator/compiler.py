@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from anvil_core import catalog, names
 from anvil_core.air import Air, Service
 from anvil_core.problems import Position, Problem
-from anvil_generator import harnesses, operation_ids
+from anvil_generator import credentials, harnesses, operation_ids
 from anvil_generator.approvals import source_fingerprint, with_states
 from anvil_generator.contract import contract
 from anvil_generator.errors import Failed, failure
@@ -68,12 +68,12 @@ def compile_project(
     chosen = _harnesses(project)
     service = _service(project, document, service_id, home or _first_server(document))
     said = _manifest_operations(project, document)
-    policy = human_approval or project.manifest.human_approval
+    policy, auth = human_approval or project.manifest.human_approval, project.manifest.auth
     tool_names = _tool_names(document, said, service.id, project)
     named = [(found, tool_names[key(found)]) for found in document.operations]
     ids = operation_ids.assign(service.id, named)
     contracted = tuple(
-        contract(found, name, identifier, said.get(key(found)), _said_at(project, found), policy)
+        contract(found, name, identifier, said.get(key(found)), _said_at(project, found), policy, auth)
         for (found, name), identifier in zip(named, ids, strict=True)
     )
     problems = [problem for one in contracted for problem in one.problems]
@@ -89,7 +89,7 @@ def compile_project(
     previewed = any(operation.effect.kind == "mutation" for operation in approved)
     air = Air(service=service, preview=names.RESERVED if previewed else None, operations=operations)
     revision, recorded = _revision(air, project)
-    warnings = [*document.problems, *_warnings(project, operations, approved)]
+    warnings = [*document.problems, *_warnings(project, service, operations, approved)]
     return Compiled(air, document, contracted, chosen, tuple(warnings), revision, recorded)
 
 
@@ -135,7 +135,8 @@ def _service(project: Project, document: Document, service_id: str | None, home:
         description=project.manifest.description or document.description,
         origin=address,
         base_path=base_path,
-        auth=tuple(sorted(document.auth, key=lambda scheme: scheme.id)),
+        auth=credentials.with_sources(document.auth, project, identifier),
+        loopback_credentials=project.manifest.loopback_credentials,
         source={"kind": document.kind, "uri": document.uri, "sha256": document.sha256},
     )
 
@@ -226,21 +227,8 @@ def _revision(air: Air, project: Project) -> tuple[int, bool]:
     return recorded.number + 1, False
 
 
-def _credentials_warning(approved: list[Operation], project: Project) -> list[Problem]:
-    guarded = [operation.name for operation in approved if operation.auth and () not in operation.auth]
-    if not guarded:
-        return []
-    named = ", ".join(guarded[:3]) + (", ..." if len(guarded) > 3 else "")
-    text = (
-        f"{len(guarded)} approved operations declare credentials, which the server cannot hold yet "
-        f"({named}): they answer auth_required, except to a local API that ANVIL_BASE_URL names"
-    )
-    position = Position(file=project.document.name)
-    return [Problem(severity="warning", code="credentials_unsupported", message=text, position=position)]
-
-
 def _warnings(
-    project: Project, operations: tuple[Operation, ...], approved: list[Operation]
+    project: Project, service: Service, operations: tuple[Operation, ...], approved: list[Operation]
 ) -> list[Problem]:
     known = {operation.id: operation for operation in operations}
     found = []
@@ -258,7 +246,7 @@ def _warnings(
         found.append(
             Problem(severity="warning", code="approval_stale", message=f"{identifier} {text}", position=at)
         )
-    found += _credentials_warning(approved, project)
+    found += credentials.warnings(service, approved, project.document.name)
     if not approved:
         position = Position(file=project.approvals_file.name)
         found.append(

@@ -24,7 +24,7 @@ from anvil_generator.sources import assemble
 if TYPE_CHECKING:
     from anvil_core.air import Effect, Idempotency, Parameter, Risk
     from anvil_generator.inference import Inferred
-    from anvil_generator.manifest import HumanApprovalPolicy
+    from anvil_generator.manifest import Auth, HumanApprovalPolicy
     from anvil_generator.sources import FoundOperation
 
 FLOOR = frozenset({"financial", "destructive"})
@@ -68,8 +68,12 @@ def contract(
     said: ManifestOperation | None,
     position: Position,
     policy: HumanApprovalPolicy,
+    auth: Auth = (),
 ) -> Contracted:
-    """The operation as the contract has it, before approvals: state generated, review_required or blocked."""
+    """The operation as the contract has it, before approvals: state generated, review_required or blocked.
+
+    ``auth`` is the manifest's for operations that declare none.
+    """
     said = said or NOTHING_SAID
     inferred = infer(found, mutates=said.effect == "mutation")
     draft = Draft(
@@ -94,9 +98,11 @@ def contract(
         Problem(severity="error", code="manifest_refused", message=text, position=position, operation=name)
         for text in draft.problems
     )
-    operation = _operation(found, name, identifier, said, draft, inferred)
+    auth = found.auth or auth if said.auth is None else said.auth
+    operation = _operation(found, name, identifier, said, draft, inferred, auth)
     because = said.loosen.because if said.loosen else None
-    words = {**said.model_dump(exclude={"loosen", "name", "state"}), "human_approval": policy}
+    words = {**said.model_dump(exclude={"loosen", "name", "state", "auth"}), "human_approval": policy}
+    words |= {"auth": auth} if auth != found.auth else {}
     return Contracted(operation, found, tuple(draft.loosened), because, problems, words)
 
 
@@ -279,6 +285,7 @@ def _operation(
     said: ManifestOperation,
     draft: Draft,
     inferred: Inferred,
+    auth: Auth,
 ) -> Operation:
     parameters = tuple(one for one in found.parameters if one is not draft.key_parameter)
     shape = assemble(parameters, found.body, found.definitions)
@@ -303,7 +310,8 @@ def _operation(
         retries=said.retries or ("safe" if draft.idempotency.mode != "none" else "never"),
         confirmation=draft.confirmation,
         controls=_controls(draft, set(shape["properties"])),
-        auth=found.auth,
+        auth=auth,
+        scopes={} if auth != found.auth else found.scopes,
         pagination=_pagination(parameters),
         long_running="202" in found.statuses,
         state=state,

@@ -38,6 +38,30 @@ class Loosen(Frozen):
     because: str = Field(min_length=1)
 
 
+class ManifestSource(Frozen):
+    """Where one value is read: never the value."""
+
+    env: str | None = None
+    file: str | None = None
+
+
+class ManifestCredential(ManifestSource):
+    """One scheme's credential: ``env`` or ``file`` for one that is a single value, else its two parts.
+
+    ``client_auth``: how an OAuth2 client says who it is, as the names of RFC 7591 have it.
+    """
+
+    username: ManifestSource | None = None
+    password: ManifestSource | None = None
+    client_id: ManifestSource | None = None
+    client_secret: ManifestSource | None = None
+    client_auth: Literal["client_secret_basic", "client_secret_post"] | None = None
+
+
+Auth = tuple[tuple[str, ...], ...]
+"""Alternatives, each a list of scheme ids that are needed together."""
+
+
 class ManifestOperation(Frozen):
     effect: Literal["read", "mutation"] | None = None
     risk: Risk | None = None
@@ -47,11 +71,15 @@ class ManifestOperation(Frozen):
     retries: Retries | None = None
     name: str | None = Field(default=None, pattern=f"^{TOOL_NAME}$")
     state: Literal["blocked"] | None = None
+    auth: Auth | None = None
     loosen: Loosen | None = None
 
 
 class Manifest(Frozen):
-    """The file's content. ``operations`` is keyed by operationId, or by "METHOD /path"."""
+    """The file's content. ``operations`` is keyed by operationId, or by "METHOD /path".
+
+    ``auth`` is for the operations of which the document says nothing, or that they need none.
+    """
 
     anvil: Literal[1] = 1
     document: str
@@ -61,6 +89,9 @@ class Manifest(Frozen):
     author: str | None = None
     harnesses: tuple[str, ...] | None = Field(default=None, min_length=1)
     human_approval: HumanApprovalPolicy = "none"
+    credentials: dict[str, ManifestCredential] = Field(default_factory=dict)
+    loopback_credentials: bool = False
+    auth: Auth = ()
     operations: dict[str, ManifestOperation] = Field(default_factory=dict)
 
 

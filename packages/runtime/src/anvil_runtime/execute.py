@@ -7,16 +7,17 @@ nothing is raised to the caller.
 from __future__ import annotations
 
 import os
-import sys
-import traceback
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anvil_runtime import client, gates
 from anvil_runtime.arguments import Validators, need, problems
 from anvil_runtime.caller import COMMAND_LINE, Caller
+from anvil_runtime.credentials import Credentials
+from anvil_runtime.oauth import Tokens
 from anvil_runtime.origin import OriginError, Target, target
 from anvil_runtime.plan import ContractError, make_plan, shown
+from anvil_runtime.redaction import Secrets
 from anvil_runtime.refusals import Refusal, envelope, refuse, refuse_internally, refuse_needing
 from anvil_runtime.sending import send_once
 from anvil_runtime.state import StateFolder
@@ -41,13 +42,22 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Executor:
-    """A bundle ready for calls. ``environ`` and ``send`` are given by tests, ``state`` too."""
+    """A bundle ready for calls. ``environ`` and ``send`` are given by tests, ``state`` too.
+
+    ``secrets``: what must never be said; whatever leaves by another way than an outcome is cleaned with it.
+    """
 
     bundle: Bundle
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     send: Send = client.send
     validators: Validators = field(default_factory=Validators)
     state: StateFolder | None = None
+    secrets: Secrets = field(default_factory=Secrets)
+    tokens: Tokens = field(default_factory=Tokens)
+
+    @property
+    def credentials(self) -> Credentials:
+        return Credentials(self.bundle.air.service, self.environ, self.secrets, self.tokens, self.send)
 
     @property
     def folder(self) -> StateFolder:
@@ -56,7 +66,11 @@ class Executor:
 
 
 def execute(executor: Executor, tool: str, args: object, caller: Caller = COMMAND_LINE) -> Outcome:
-    """The answer to one call of a tool, the preview tool included."""
+    """The answer to one call of a tool, the preview tool included. No secret of a credential is in it."""
+    return executor.secrets.clean(_execute(executor, tool, args, caller))
+
+
+def _execute(executor: Executor, tool: str, args: object, caller: Caller) -> Outcome:
     try:
         bundle = executor.bundle
         if tool == bundle.air.preview:
@@ -66,7 +80,7 @@ def execute(executor: Executor, tool: str, args: object, caller: Caller = COMMAN
             return _outcome(refuse("unknown_operation", tool))
         return _outcome(_run(executor, operation, args, caller))
     except Exception as error:  # noqa: BLE001  # the model gets an envelope, the log the traceback
-        traceback.print_exc(file=sys.stderr)
+        executor.secrets.print_traceback()
         return _outcome(refuse_internally(tool, error))
 
 
@@ -89,11 +103,11 @@ def _run(
     if isinstance(prepared, Refusal):
         return prepared
     plan, goal = prepared
-    refused = gates.before_sending(operation, args, preview, goal)
+    refused = gates.before_sending(operation, args, preview, goal, executor.credentials)
     if refused:
         return refused
     if gates.is_dry_run(operation, args):
-        return _plan_answer(operation, args, plan, goal)
+        return _plan_answer(executor, operation, args, plan, goal)
     return send_once(executor, operation, args, plan, goal)
 
 
@@ -113,15 +127,18 @@ def _prepare(executor: Executor, operation: Operation, args: dict[str, Any]) -> 
         )
 
 
-def _plan_answer(operation: Operation, args: dict[str, Any], plan: Plan, goal: Target) -> dict[str, Any]:
-    return {"request": shown(plan), "sends": False, "then": what_the_call_needs(operation, args, goal)}
+def _plan_answer(
+    executor: Executor, operation: Operation, args: dict[str, Any], plan: Plan, goal: Target
+) -> dict[str, Any]:
+    then = what_the_call_needs(executor, operation, args, goal)
+    return {"request": shown(plan), "sends": False, "then": then}
 
 
-def what_the_call_needs(operation: Operation, args: dict[str, Any], goal: Target) -> str:
+def what_the_call_needs(executor: Executor, operation: Operation, args: dict[str, Any], goal: Target) -> str:
     """What stands between this plan and a call that is sent."""
     dry_run = operation.controls.dry_run
     args = {name: value for name, value in args.items() if name != dry_run}
-    refused = gates.credentials_gate(operation, goal)
+    refused = gates.credentials_gate(operation, goal, executor.credentials)
     said = [refused.message] if refused else []
     said += [
         f"- {problem['argument']}: {problem['problem']}"
@@ -158,4 +175,4 @@ def _preview(executor: Executor, tool: str, args: object) -> Refusal | dict[str,
     if wrong:
         return refuse_needing("invalid_arguments", wanted, wrong)
     prepared = _prepare(executor, operation, given)
-    return prepared if isinstance(prepared, Refusal) else _plan_answer(operation, given, *prepared)
+    return prepared if isinstance(prepared, Refusal) else _plan_answer(executor, operation, given, *prepared)

@@ -19,6 +19,7 @@ from anvil_runtime.words import ASK_A_PERSON, NOT_AN_OBJECT, argument_digest, co
 if TYPE_CHECKING:
     from anvil_core.air import KeyForm, Operation
     from anvil_runtime.arguments import Validators
+    from anvil_runtime.credentials import Credentials
     from anvil_runtime.origin import Target
     from anvil_runtime.words import Need
 
@@ -40,7 +41,11 @@ def before_planning(
 
 
 def before_sending(
-    operation: Operation, args: object, preview: str | None = None, goal: Target | None = None
+    operation: Operation,
+    args: object,
+    preview: str | None = None,
+    goal: Target | None = None,
+    credentials: Credentials | None = None,
 ) -> Refusal | None:
     """Why the request of this call is not sent, or None. A dry run, which is not sent, passes."""
     if not isinstance(args, dict):
@@ -48,7 +53,7 @@ def before_sending(
     if is_dry_run(operation, args):
         return None
     return (
-        credentials_gate(operation, goal)
+        credentials_gate(operation, goal, credentials)
         or control_gate(operation, args, preview)
         or human_gate(operation, args)
     )
@@ -86,13 +91,12 @@ def is_dry_run(operation: Operation, args: dict[str, Any]) -> bool:
     return name is not None and not operation.confirmation.human_approval and args.get(name) is True
 
 
-def credentials_gate(operation: Operation, goal: Target | None) -> Refusal | None:
-    """Refuse what the API would for want of credentials; a loopback target gets none and needs none."""
-    if goal is None or goal.overridden or not operation.auth or () in operation.auth:
-        return None
-    ways = " or ".join(" with ".join(schemes) for schemes in operation.auth)
-    detail = f"the API asks for credentials ({ways}), and this server has none. Tell the user; do not retry."
-    return refuse("auth_required", operation.name, detail=detail)
+def credentials_gate(
+    operation: Operation, goal: Target | None, credentials: Credentials | None
+) -> Refusal | None:
+    """Refuse what the API would for want of a credential, naming what is to be set."""
+    lacking = credentials.lacking(operation, goal) if credentials and goal else None
+    return refuse("auth_required", operation.name, detail=f"{lacking}.") if lacking else None
 
 
 def control_gate(operation: Operation, args: dict[str, Any], preview: str | None) -> Refusal | None:

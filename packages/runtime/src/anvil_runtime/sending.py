@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anvil_runtime import answers, client
 from anvil_runtime.plan import sendable_key
 from anvil_runtime.refusals import Refusal, refuse
+from anvil_runtime.secret_values import CredentialError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +26,7 @@ def send_once(
 ) -> Refusal | dict[str, Any]:
     """The envelope of the answer, or why there is none."""
     idempotent = repeats_safely(operation, args)
-    answer = _ask(executor.send, operation, plan, goal, idempotent=idempotent)
+    answer = _ask(executor, operation, plan, goal, idempotent=idempotent)
     if isinstance(answer, Refusal):
         return answer
     try:
@@ -35,29 +34,35 @@ def send_once(
             return answers.success(operation, answer, executor.validators)
         return answers.failure(operation, answer, idempotent=idempotent)
     except Exception as error:  # noqa: BLE001  # it was carried out, or refused by the API: say that
-        traceback.print_exc(file=sys.stderr)
+        executor.secrets.print_traceback()
         detail = f"it answered {answer.status}, and the server failed to read that ({type(error).__name__})"
         return _uncertain("upstream_error", operation, detail, idempotent=idempotent)
 
 
 def _ask(
-    send: Send, operation: Operation, plan: Plan, goal: Target, *, idempotent: bool
+    executor: Executor, operation: Operation, plan: Plan, goal: Target, *, idempotent: bool
 ) -> client.Answer | Refusal:
     try:
-        return send(plan, goal.origin)
-    except client.OriginChangedError as error:
-        return refuse("origin_not_allowed", operation.name, detail=str(error))
+        return executor.credentials.sender(operation, goal)(plan, goal.origin)
     except client.NotSentError as error:
-        refused = refuse("upstream_error", operation.name, detail=f"{error}. Nothing was sent.")
-        return replace(refused, retryable=True, safe_to_retry=True)
+        return _not_sent(operation, error)
     except client.TimedOutError as error:
         return _uncertain("upstream_timeout", operation, str(error), idempotent=idempotent)
     except client.BrokenError as error:
         return _uncertain("upstream_error", operation, str(error), idempotent=idempotent)
     except Exception as error:  # noqa: BLE001  # it may have been carried out: say that, not "not sent"
-        traceback.print_exc(file=sys.stderr)
+        executor.secrets.print_traceback()
         detail = f"the server failed while it waited for the answer ({type(error).__name__})"
         return _uncertain("upstream_error", operation, detail, idempotent=idempotent)
+
+
+def _not_sent(operation: Operation, error: client.NotSentError) -> Refusal:
+    if isinstance(error, client.OriginChangedError):
+        return refuse("origin_not_allowed", operation.name, detail=str(error))
+    if isinstance(error, CredentialError):
+        return refuse("auth_required", operation.name, detail=f"{error}.")
+    refused = refuse("upstream_error", operation.name, detail=f"{error}. Nothing was sent.")
+    return replace(refused, retryable=True, safe_to_retry=True)
 
 
 def _uncertain(code: str, operation: Operation, detail: str, *, idempotent: bool) -> Refusal:

@@ -16,6 +16,7 @@ from anvil_core import tools
 from anvil_runtime import answers, client, served, unreadable
 from anvil_runtime.bundle import BundleError, load
 from anvil_runtime.execute import Executor, Outcome, execute
+from anvil_runtime.redaction import CleanLog
 from anvil_runtime.refusals import envelope, refuse
 from anvil_runtime.state import StateFolder
 
@@ -143,6 +144,7 @@ def main(folder: Path, state: Path | None = None) -> int:
     kept = StateFolder(str(state)) if state else None
     try:
         executor = Executor(load(folder), send=client.send_from_worker, state=kept)
+        sys.stderr = CleanLog(sys.stderr, executor.secrets)
     except BundleError as error:
         print(f"anvil: {error}", file=sys.stderr)
         return 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anvil_generator import credentials
 from anvil_generator.compiler import compile_project, describe
 from anvil_generator.project import open_project
 from anvil_generator.report import left_out, report, summary
@@ -30,7 +31,9 @@ def inspect(
     compiled = compile_project(open_project(target), service)
     if as_json:
         operations = [{**describe(one), "contract": _contract(one)} for one in compiled.air.operations]
-        print(json.dumps({"ok": True, "operations": operations, **report(compiled)}, indent=2))
+        read = {one.id: credentials.words(one) for one in credentials.needed(compiled.air)}
+        said = {"ok": True, "operations": operations, "credentials": read, **report(compiled)}
+        print(json.dumps(said, indent=2))
         return
     for line in (*compiled.problems, *left_out(compiled)):
         print(line, file=sys.stderr)
@@ -41,6 +44,8 @@ def inspect(
         print(f"{'':<{width}}  {source.method.upper()} {source.path} ({compiled.document.uri}:{source.line})")
         if operation.confirmation.required:
             print(f"{'':<{width}}  why: {operation.confirmation.reason}")
+    for scheme in credentials.needed(compiled.air):
+        print(f"credential: {scheme.id}: {credentials.words(scheme)}")
     for one in compiled.contracted:
         if one.loosened:
             print(f"loosened: {one.operation.id}: {'; '.join(one.loosened)} (because: {one.because})")

@@ -94,9 +94,9 @@ def _is_method(pointer: Pointer) -> bool:
 
 def _document(raw: Raw, sha256: str, home: Home | None) -> Document:
     found_servers = servers.of_document(raw)
-    schemes = security.schemes(raw)
     if home is None and found_servers:
         home = found_servers[0].origin, found_servers[0].base_path
+    schemes = security.schemes(raw, home)
     around = operations.Surroundings(raw, Definitions(raw), schemes, home)
     account = operations.read(around)
     if not (account.operations or account.withheld or account.failed):

@@ -40,7 +40,7 @@ class Server:
 class FoundOperation:
     """One operation as the document describes it, before anything is inferred from it.
 
-    ``auth`` is a list of alternatives as in ``Operation.auth``; ``statuses`` are the declared success
+    ``auth`` and ``scopes`` are as in ``Operation``; ``statuses`` are the declared success
     codes; ``definitions`` are the ``$defs`` that parameters and body reach. The output's schema
     carries its own. ``servers`` are those that it or its path item names for itself.
     """
@@ -56,6 +56,7 @@ class FoundOperation:
     definitions: dict[str, JsonSchema]
     output: Output
     auth: tuple[tuple[str, ...], ...]
+    scopes: dict[str, tuple[str, ...]]
     statuses: tuple[str, ...]
     extensions: dict[str, Any]
     servers: tuple[Server, ...] = ()
@@ -65,7 +66,7 @@ class FoundOperation:
         made: dict[str, Any] = _plain(self)
         for part in ("line", "pointer"):
             del made["source"][part]
-        return made
+        return made if self.scopes else {key: part for key, part in made.items() if key != "scopes"}
 
 
 def _plain(value: Any) -> Any:

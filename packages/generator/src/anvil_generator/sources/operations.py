@@ -168,6 +168,7 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
         definitions=around.definitions.closure(given.reaches | body_reaches, "request"),
         output=outputs.read(raw, around.definitions, responses, (*pointer, "responses")),
         auth=auth,
+        scopes=security.scopes(raw, value, around.schemes),
         statuses=outputs.statuses(responses),
         extensions={key: item for key, item in value.items() if key.startswith("x-")},
         servers=own_servers,

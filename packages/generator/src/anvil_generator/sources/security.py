@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urljoin
 
-from anvil_core.air import AuthScheme
+from anvil_core.air import AuthScheme, TokenEndpoint
+from anvil_generator.sources import servers
 from anvil_generator.sources.raw import Stop, text
 
 if TYPE_CHECKING:
+    from anvil_generator.sources.model import Home
     from anvil_generator.sources.pointers import Pointer
     from anvil_generator.sources.raw import Raw
 
@@ -26,17 +29,17 @@ _KINDS: dict[str, Literal["api_key", "http", "oauth2", "openid", "mutual_tls"]] 
 }
 
 
-def schemes(raw: Raw) -> tuple[AuthScheme, ...]:
-    """The declared schemes, and as "unknown" those that a requirement names without a declaration."""
+def schemes(raw: Raw, home: Home | None) -> tuple[AuthScheme, ...]:
+    """The declared schemes; where an OAuth2 client gets its tokens may be relative to ``home``."""
     components = raw.root.get("components")
     declared = components.get("securitySchemes") if isinstance(components, dict) else None
     if not isinstance(declared, dict):
         return ()
     pointer = ("components", "securitySchemes")
-    return tuple(_scheme(raw, name, entry, (*pointer, name)) for name, entry in declared.items())
+    return tuple(_scheme(raw, name, entry, (*pointer, name), home) for name, entry in declared.items())
 
 
-def _scheme(raw: Raw, name: str, entry: Any, pointer: Pointer) -> AuthScheme:
+def _scheme(raw: Raw, name: str, entry: Any, pointer: Pointer, home: Home | None) -> AuthScheme:
     try:
         found, there = raw.object_at(entry, pointer, "a security scheme")
     except Stop as stop:
@@ -49,10 +52,34 @@ def _scheme(raw: Raw, name: str, entry: Any, pointer: Pointer) -> AuthScheme:
         return AuthScheme(id=name, kind="api_key", name=name_there, location=location)
     if kind == "http" and scheme:
         return AuthScheme(id=name, kind="http", scheme=scheme)
-    if kind in {"oauth2", "openid", "mutual_tls"}:
+    if kind == "oauth2":
+        return AuthScheme(id=name, kind=kind, token=_token_endpoint(raw, found, there, home))
+    if kind in {"openid", "mutual_tls"}:
         return AuthScheme(id=name, kind=kind)
     raw.warn("security_scheme_unknown", f"security scheme {name!r} is of no known kind", there)
     return AuthScheme(id=name, kind="unknown")
+
+
+def _token_endpoint(
+    raw: Raw, scheme: dict[str, Any], pointer: Pointer, home: Home | None
+) -> TokenEndpoint | None:
+    """That of the client credentials flow; None where there is no such flow, or it cannot be pinned."""
+    flows = scheme.get("flows")
+    flow = flows.get("clientCredentials") if isinstance(flows, dict) else None
+    if not isinstance(flow, dict):
+        return None
+    said, at = text(flow.get("tokenUrl")), (*pointer, "flows", "clientCredentials")
+    url = urljoin(f"{home[0]}{home[1]}/", said) if home and said else said
+    try:
+        origin, path = servers.origin(url)
+    except ValueError:
+        raw.warn("token_url_unusable", f"token URL {said!r} is no plain absolute address; not used", at)
+        return None
+    if origin.scheme != "https" and not servers.is_loopback(origin.host):
+        message = f"token URL {said!r} is not https, and would give the client's secret away; not used"
+        raw.warn("token_url_unusable", message, at)
+        return None
+    return TokenEndpoint(origin=origin, path=path + ("/" if url.endswith("/") else ""))
 
 
 def with_undeclared(
@@ -69,6 +96,19 @@ def alternatives(raw: Raw, operation: dict[str, Any], pointer: Pointer) -> tuple
     if "security" in operation:
         return _requirements(operation["security"], (*pointer, "security"))
     return _requirements(raw.root.get("security", []), ("security",))
+
+
+def scopes(
+    raw: Raw, operation: dict[str, Any], schemes: tuple[AuthScheme, ...]
+) -> dict[str, tuple[str, ...]]:
+    """What the operation's requirements ask of each OAuth2 scheme; nothing of those that they do not name."""
+    grants = {scheme.id for scheme in schemes if scheme.kind == "oauth2"}
+    found: dict[str, set[str]] = {}
+    for entry in operation.get("security", raw.root.get("security", [])):
+        for name, wanted in entry.items():
+            if name in grants and isinstance(wanted, list):
+                found.setdefault(name, set()).update(one for one in wanted if isinstance(one, str))
+    return {name: tuple(sorted(wanted)) for name, wanted in sorted(found.items()) if wanted}
 
 
 def _requirements(declared: Any, pointer: Pointer) -> tuple[tuple[str, ...], ...]:

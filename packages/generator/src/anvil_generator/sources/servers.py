@@ -50,6 +50,11 @@ def origin(server_url: str) -> tuple[Origin, str]:
     return Origin(scheme=scheme, host=host, port=usual if port is None else port), parts.path.rstrip("/")
 
 
+def is_loopback(host: str) -> bool:
+    """This machine, in its plain spelling."""
+    return host in {"localhost", "::1"} or re.fullmatch(r"127(\.[0-9]{1,3}){3}", host) is not None
+
+
 def of_document(raw: Raw) -> tuple[Server, ...]:
     """The document's servers that have an origin; a warning says what to do about the others."""
     declared = raw.root.get("servers")
