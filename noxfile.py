@@ -100,9 +100,13 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """What a tool call pays for the hook, in dist/bench/hook.json. Warns and never fails."""
-    install(session, packages=("core", "shims", "runtime", "generator"))
-    session.run("python", "tests/bench/hook_latency.py", *session.posargs)
+    """What the hook and the server cost, in dist/bench. Warns and never fails. ``-- hook``, ``-- server``."""
+    install(session, "fastmcp==4.2.3", packages=("core", "shims", "runtime", "generator"))
+    wanted = session.posargs or ["hook", "server"]
+    if "hook" in wanted:
+        session.run("python", "tests/bench/hook_latency.py")
+    if "server" in wanted:
+        session.run("python", "tests/bench/server_overhead.py")
 
 
 @nox.session

@@ -35,6 +35,7 @@ from anvil_core import catalog
 ROOT = Path(__file__).parents[2]
 HOOK = Path(str(resources.files("anvil_shims"))) / "claude" / "hook.py"
 SERVICE, SERVER, PREFIX = "shop", "plugin:anvil-shop:api", "mcp__plugin_anvil-shop_api__"
+STATE = "shop-0123456789ab"
 SIZES = (10, 1_000, 10_000)
 TIMES, TARGET = 60, 2.0
 BARE = "python3 -c pass"
@@ -81,7 +82,7 @@ def make_bundle(folder: Path, size: int, hook: str | None = None) -> Path:
 
 
 def hook_process(python: str, script: Path) -> list[str]:
-    return [python, "-I", "-S", "-B", str(script), "claude", SERVICE, SERVER]
+    return [python, "-I", "-S", "-B", str(script), "claude", SERVICE, SERVER, STATE]
 
 
 def by_size(python: str, parent: Path) -> dict[str, Command]:
