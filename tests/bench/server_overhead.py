@@ -2,8 +2,8 @@
 
 ``nox -s bench``. The same document is served by the bundle's own server and by FastMCP, both over standard
 input and output, in the same environment and taking turns; a call is compared with the same request made
-directly with the same HTTP client, and once with the bare local API's own time. Prints medians and ratios, writes
-them to ``dist/bench/server.json``, warns over the targets and never fails.
+directly with the same HTTP client. Prints medians and ratios, writes them to ``dist/bench/server.json``,
+warns over the targets and never fails.
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=Path("dist/bench/server.json"))
     said = parser.parse_args(argv)
     record: dict[str, Any] = {"starts": said.starts, "calls": said.calls}
-    with tempfile.TemporaryDirectory() as name, Api() as api:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as made, Api() as api:
+        folder = Path(made)
         (folder / "work").mkdir()
         for size in SIZES:
             bundle = compile_bundle(folder, size)
@@ -205,7 +205,8 @@ def tell(record: dict[str, Any]) -> None:
             f"FastMCP {start['fastmcp']:.3f} s, ratio {start['ratio']:.2f}"
         )
         print(
-            f"{size:>5} tools, a call over {call_['direct'] * 1e3:.2f} ms direct: {over['anvil'] * 1e3:.2f} ms, "
+            f"{size:>5} tools, a call over {call_['direct'] * 1e3:.2f} ms direct: "
+            f"{over['anvil'] * 1e3:.2f} ms, "
             f"FastMCP {over['fastmcp'] * 1e3:.2f} ms, ratio {call_['ratio']:.2f}"
         )
         if call_["ratio"] > CALL_TARGET:
