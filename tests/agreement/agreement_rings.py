@@ -7,16 +7,14 @@ whatever it is given. Refused or not is compared, not the code.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hookcore
+from anvil_generator.conformance.bundle_rings import Hook
 from anvil_runtime import gates
 from anvil_runtime.execute import execute
 
@@ -38,42 +36,6 @@ def compile_examples(parent: Path, names: Sequence[str] = EXAMPLES) -> dict[str,
     return {name: parent / name for name in names}
 
 
-class Api:
-    """A local HTTP API that answers everything and remembers what reached it."""
-
-    def __init__(self) -> None:
-        self.reached: list[str] = []
-        api = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                api.reached.append(f"{self.command} {self.path}")
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", "2")
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(b"{}")
-
-            do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815
-
-            def log_message(self, *_: object) -> None: ...
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-
-    def __enter__(self) -> Api:  # noqa: PYI034  # Self is new in Python 3.11
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-
 def hook_command(bundle: Path) -> tuple[str, str]:
     """(the emitted command line, the prefix of the tools' names in the harness)."""
     hooks = json.loads((bundle / "plugin/claude/hooks.json").read_text(encoding="utf-8"))
@@ -82,34 +44,18 @@ def hook_command(bundle: Path) -> tuple[str, str]:
     return hook["command"], matcher["matcher"].removeprefix("^")
 
 
-def ask_hook(bundle: Path, call: dict[str, Any]) -> str | None:
-    """The reason of the hook's denial, or None when it passed."""
-    command, prefix = hook_command(bundle)
-    event = {
-        "hook_event_name": "PreToolUse",
-        "permission_mode": "default",
-        "tool_name": prefix + call["tool"],
-        "tool_input": call["args"],
-        "tool_use_id": "toolu_1",
-    }
-    environ = {"PATH": os.environ["PATH"], "CLAUDE_PLUGIN_ROOT": str(bundle)}
-    done = subprocess.run(
-        ["sh", "-c", command], input=json.dumps(event).encode(), capture_output=True, env=environ, check=False
-    )
-    assert done.returncode == 0, (call, done.stderr.decode())
-    if not done.stdout:
-        return None
-    said = json.loads(done.stdout)["hookSpecificOutput"]
-    if "permissionDecision" not in said:  # context beside a call that passes
-        assert set(said) == {"hookEventName", "additionalContext"}
-        return None
-    assert said["permissionDecision"] == "deny"
-    return said["permissionDecisionReason"]
+def hooks_of(bundle: Path, scratch: Path) -> dict[str, Hook]:
+    """The emitted hook of each harness; what they keep goes below ``scratch``."""
+    facts = json.loads((bundle / "tests/conformance.json").read_text(encoding="utf-8"))
+    (scratch / "work").mkdir(exist_ok=True)
+    state = scratch / "state"
+    return {name: Hook(bundle, one, facts["state"], state) for name, one in facts["harnesses"].items()}
 
 
-def hook_answers(bundle: Path, made: list[dict[str, Any]]) -> list[str | None]:
+def hook_answers(hook: Hook, made: list[dict[str, Any]]) -> list[tuple[str | None, str | None]]:
+    """(verb, reason) of each call, both None for one that passes."""
     with ThreadPoolExecutor(max_workers=4) as pool:
-        return list(pool.map(lambda call: ask_hook(bundle, call), made))
+        return list(pool.map(lambda call: hook.answer(hook.prefix + call["tool"], call["args"]), made))
 
 
 def in_process(bundle: Path, call: dict[str, Any]) -> Any:

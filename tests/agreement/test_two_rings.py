@@ -10,9 +10,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from agreement.agreement_rings import EXAMPLES, Api, disagreements, hook_answers, in_process
+from agreement.agreement_rings import EXAMPLES, disagreements, hook_answers, hooks_of, in_process
 
 import hookcore
+from anvil_generator import harnesses
+from anvil_generator.conformance.bundle_rings import Api
 from anvil_generator.conformance.generated_calls import calls, tools_of
 from anvil_runtime import gates
 from anvil_runtime.bundle import load
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.invariant("I2"), pytest.mark.timeout(300)]
 SEED, COUNT, LEAST_SHARE = 20261130, 200, 0.15
+HARNESSES = tuple(harness.id for harness in harnesses.known() if "conformance" in harness.contract)
 HERE = "http://127.0.0.1:9"
 
 
@@ -47,31 +50,35 @@ def make(bundles: dict[str, Path], name: str) -> tuple[Path, Executor, list[dict
     return folder, Executor(loaded, environ={"ANVIL_BASE_URL": HERE}, send=send), made, reached
 
 
+@pytest.mark.parametrize("harness", HARNESSES)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_hook_process_and_executor_agree_on_generated_calls(name, bundles, api, capsys):
+def test_hook_process_and_executor_agree_on_generated_calls(name, harness, bundles, api, capsys, tmp_path):
     folder, executor, made, _ = make(bundles, name)
     executor = Executor(executor.bundle, environ={"ANVIL_BASE_URL": api.url})
     api.reached.clear()
-    answers = hook_answers(folder, made)
-    denied = [answer is not None for answer in answers]
+    answers = hook_answers(hooks_of(folder, tmp_path)[harness], made)
+    denied = [verb is not None for verb, _ in answers]
     assert disagreements(executor, made, denied, api.reached) == []
 
     codes = Counter(in_process(folder, call).code or "pass" for call in made)
     share = sum(denied) / len(made)
     with capsys.disabled():
         print(
-            f"\n{name}: {share:.0%} of {len(made)} denied, {len(api.reached)} sent; {sorted(codes.items())}"
+            f"\n{name}, {harness}: {share:.0%} of {len(made)} denied, {len(api.reached)} sent; "
+            f"{sorted(codes.items())}"
         )
     assert min(share, 1 - share) >= LEAST_SHARE
     assert len(api.reached) >= 0.15 * len(made), "too few calls were whole: the comparison would say little"
 
 
+@pytest.mark.parametrize("harness", HARNESSES)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_hook_process_says_what_the_core_decides(name, bundles):
+def test_the_hook_process_says_what_the_core_decides(name, harness, bundles, tmp_path):
     """So that a larger run in process speaks for the process too."""
     folder = bundles[name]
     made = calls(tools_of(folder), load(folder).air.preview, SEED + 1, 40)
-    assert hook_answers(folder, made) == [
+    answers = hook_answers(hooks_of(folder, tmp_path)[harness], made)
+    assert [reason for _, reason in answers] == [
         decision.reason if decision.verb == hookcore.DENY else None
         for decision in (in_process(folder, call) for call in made)
     ]

@@ -21,9 +21,17 @@ from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from agreement.agreement_rings import EXAMPLES, Api, compile_examples, disagreements, hook_answers, in_process
+from agreement.agreement_rings import (
+    EXAMPLES,
+    compile_examples,
+    disagreements,
+    hook_answers,
+    hooks_of,
+    in_process,
+)
 
 import hookcore
+from anvil_generator.conformance.bundle_rings import Api
 from anvil_generator.conformance.generated_calls import calls, tools_of
 from anvil_runtime.bundle import load
 from anvil_runtime.call import call as call_by_command_line
@@ -72,16 +80,21 @@ def agree_in_process(folder: Path, seed: int, count: int, counted: Counter[str])
 
 
 def agree_by_process(folder: Path, seed: int, count: int) -> list[str]:
-    """The same through hook processes and real HTTP; and the process says what the core decides."""
-    with Api() as api:
-        executor = Executor(load(folder), environ={"ANVIL_BASE_URL": api.url})
-        made = calls(tools_of(folder), executor.bundle.air.preview, seed, count)
-        answers = hook_answers(folder, made)
-        found = disagreements(executor, made, [answer is not None for answer in answers], api.reached)
-    for call, answer in zip(made, answers, strict=True):
-        decision = in_process(folder, call)
-        if answer != (decision.reason if decision.verb == hookcore.DENY else None):
-            found.append(f"the process says {answer!r}, the core {decision.reason!r}: {call}")
+    """The same through each harness's hook as a process, and real HTTP; it says what the core decides."""
+    found = []
+    with Api() as api, tempfile.TemporaryDirectory() as scratch:
+        hooks = hooks_of(folder, Path(scratch))
+        for number, (name, hook) in enumerate(hooks.items()):
+            executor = Executor(load(folder), environ={"ANVIL_BASE_URL": api.url})
+            preview, many = executor.bundle.air.preview, -(-count // len(hooks))
+            made = calls(tools_of(folder), preview, seed + 100 * number, many)
+            answers = hook_answers(hook, made)
+            denied = [verb is not None for verb, _ in answers]
+            found += [f"{name}: {one}" for one in disagreements(executor, made, denied, api.reached)]
+            for call, (_, answer) in zip(made, answers, strict=True):
+                decision = in_process(folder, call)
+                if answer != (decision.reason if decision.verb == hookcore.DENY else None):
+                    found.append(f"{name} says {answer!r}, the core {decision.reason!r}: {call}")
     return found
 
 

@@ -168,6 +168,10 @@ class Hook:
 
     def says(self, name: str, args: object) -> str | None:
         """Its verb, or None for a call that it has nothing against."""
+        return self.answer(name, args)[0]
+
+    def answer(self, name: str, args: object) -> tuple[str | None, str | None]:
+        """(verb, reason) of one call, both None for one that it has nothing against."""
         event = {**self.event, "tool_name": name, "tool_input": args, "tool_use_id": os.urandom(8).hex()}
         done = subprocess.run(
             ["/bin/sh", "-c", self.command],
@@ -184,4 +188,4 @@ class Hook:
         verb = said.get("permissionDecision")
         if verb not in (None, "deny", "ask"):
             raise RuntimeError(f"the hook answers {verb} to {name}: a hook never grants anything")
-        return verb
+        return verb, said.get("permissionDecisionReason")

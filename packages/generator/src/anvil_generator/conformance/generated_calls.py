@@ -39,6 +39,7 @@ CHANGES: dict[str, tuple[str, list[Any]]] = {
     "dry_run_bare": ("dry_run", [True]),
     "bad_dry_run": ("dry_run", BAD_DRY_RUN),
     "unknown_argument": ("", [True]),
+    "not_canonical": ("", [2**53 + 2, -(2**60), 1e300, "\ud800"]),
 }
 NOT_OBJECTS: list[Any] = [None, [], ["confirm"], "confirm", 7, True]
 KEY = "order-4711-attempt-1"
@@ -102,7 +103,7 @@ def _stream(
         elif turn < 0.22 and preview:
             yield _preview(preview, tools, names, chance)
         elif turn < 0.30 and human:
-            yield _call(chance.choice(human), chance, KINDS, "human:")
+            yield _call(chance.choice(human), chance, {**KINDS, "not_canonical": 12}, "human:")
         elif turn < 0.75 and gated:
             yield _call(chance.choice(gated), chance, KINDS)
         else:
