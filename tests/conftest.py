@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from anvil_runtime.state import StateFolder
+
 E2E = Path(__file__).parent / "e2e"
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -19,3 +23,13 @@ def pytest_ignore_collect(collection_path, config):
         return None
     asked = [Path(config.invocation_params.dir, str(arg).partition("::")[0]).resolve() for arg in config.args]
     return None if any(E2E in (path, *path.parents) for path in asked) else True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory):
+    """No executor that a test makes writes into the state of whoever runs the tests."""
+    parent = tmp_path_factory.mktemp("state")
+    with pytest.MonkeyPatch.context() as patch:
+        usual = StateFolder.of
+        patch.setattr(StateFolder, "of", lambda service: StateFolder(str(parent / usual(service).name)))
+        yield parent

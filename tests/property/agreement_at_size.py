@@ -37,6 +37,7 @@ from anvil_runtime.bundle import load
 from anvil_runtime.call import call as call_by_command_line
 from anvil_runtime.client import Answer
 from anvil_runtime.execute import Executor
+from anvil_runtime.state import StateFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +64,10 @@ def codes_of_decide() -> list[str]:
     return [code for code in hookcore.REFUSALS if f'"{code}"' in source]
 
 
+def state_of(folder: Path) -> StateFolder:
+    return StateFolder(str(folder.parent / "state"))
+
+
 def agree_in_process(folder: Path, seed: int, count: int, counted: Counter[str]) -> tuple[list[str], int]:
     """(disagreements, calls that were sent) for calls decided in this process."""
     reached: list[str] = []
@@ -71,7 +76,7 @@ def agree_in_process(folder: Path, seed: int, count: int, counted: Counter[str])
         reached.append(plan.url)
         return Answer(200, "OK", "application/json", b"{}")
 
-    executor = Executor(load(folder), environ={"ANVIL_BASE_URL": HERE}, send=send)
+    executor = Executor(load(folder), environ={"ANVIL_BASE_URL": HERE}, send=send, state=state_of(folder))
     made = calls(tools_of(folder), executor.bundle.air.preview, seed, count)
     decided = [in_process(folder, call) for call in made]
     counted.update(decision.code or PASS for decision in decided)
@@ -85,7 +90,7 @@ def agree_by_process(folder: Path, seed: int, count: int) -> list[str]:
     with Api() as api, tempfile.TemporaryDirectory() as scratch:
         hooks = hooks_of(folder, Path(scratch))
         for number, (name, hook) in enumerate(hooks.items()):
-            executor = Executor(load(folder), environ={"ANVIL_BASE_URL": api.url})
+            executor = Executor(load(folder), environ={"ANVIL_BASE_URL": api.url}, state=state_of(folder))
             preview, many = executor.bundle.air.preview, -(-count // len(hooks))
             made = calls(tools_of(folder), preview, seed + 100 * number, many)
             answers = hook_answers(hook, made)

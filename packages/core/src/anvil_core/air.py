@@ -19,6 +19,7 @@ Risk = Literal["none", "low", "medium", "high", "financial", "destructive"]
 State = Literal["generated", "review_required", "approved", "blocked"]
 KeyMode = Literal["natural", "key_supported", "required", "none"]
 Retries = Literal["never", "safe", "always"]
+Trail = Literal["required", "best_effort"]
 
 RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high", "financial", "destructive")
 
@@ -99,6 +100,7 @@ class Service(Frozen):
     """The API. ``base_path`` starts with "/" and does not end with one; "" stands for the root.
 
     ``loopback_credentials``: a server on this machine that stands in for the API gets them too.
+    ``trail``: whether a mutation may be sent although the trail cannot say so.
     """
 
     id: str = Field(pattern=f"^{SERVICE_ID}$", max_length=LONGEST_SERVICE_ID)
@@ -109,6 +111,7 @@ class Service(Frozen):
     base_path: str
     auth: tuple[AuthScheme, ...] = ()
     loopback_credentials: bool = False
+    trail: Trail = "required"
     source: Source
 
 

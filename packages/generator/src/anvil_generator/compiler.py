@@ -137,6 +137,7 @@ def _service(project: Project, document: Document, service_id: str | None, home:
         base_path=base_path,
         auth=credentials.with_sources(document.auth, project, identifier),
         loopback_credentials=project.manifest.loopback_credentials,
+        trail=project.manifest.trail,
         source={"kind": document.kind, "uri": document.uri, "sha256": document.sha256},
     )
 
@@ -247,6 +248,10 @@ def _warnings(
             Problem(severity="warning", code="approval_stale", message=f"{identifier} {text}", position=at)
         )
     found += credentials.warnings(service, approved, project.document.name)
+    if project.manifest.trail == "best_effort":
+        text = "a mutation may be sent although the trail cannot say so"
+        at = project.manifest_file.position("trail")
+        found.append(Problem(severity="warning", code="trail_best_effort", message=text, position=at))
     if not approved:
         position = Position(file=project.approvals_file.name)
         found.append(

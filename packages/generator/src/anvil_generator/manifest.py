@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from anvil_core.air import Frozen, KeyForm, KeyMode, Location, Retries, Risk
+from anvil_core.air import Frozen, KeyForm, KeyMode, Location, Retries, Risk, Trail
 from anvil_core.names import LONGEST_SERVICE_ID, SERVICE_ID, TOOL_NAME
 from anvil_generator.yamlfiles import YamlFile, read_yaml, validate
 
@@ -92,6 +92,7 @@ class Manifest(Frozen):
     credentials: dict[str, ManifestCredential] = Field(default_factory=dict)
     loopback_credentials: bool = False
     auth: Auth = ()
+    trail: Trail = "required"
     operations: dict[str, ManifestOperation] = Field(default_factory=dict)
 
 

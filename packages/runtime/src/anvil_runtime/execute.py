@@ -7,10 +7,10 @@ nothing is raised to the caller.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anvil_runtime import client, gates
+from anvil_runtime import client, gates, trail
 from anvil_runtime.arguments import Validators, need, problems
 from anvil_runtime.caller import COMMAND_LINE, Caller
 from anvil_runtime.credentials import Credentials
@@ -66,26 +66,48 @@ class Executor:
 
 
 def execute(executor: Executor, tool: str, args: object, caller: Caller = COMMAND_LINE) -> Outcome:
-    """The answer to one call of a tool, the preview tool included. No secret of a credential is in it."""
-    return executor.secrets.clean(_execute(executor, tool, args, caller))
+    """The answer to one call of a tool, the preview tool included. No secret of a credential is in it.
+
+    The trail has a line of it, whatever it is.
+    """
+    record = _begin(executor, tool, args, caller)
+    try:
+        result = _answer(replace(executor, send=record.sending(executor.send)), tool, args, caller)
+    except BaseException:
+        record.abandon()
+        raise
+    if record.unrecorded and record.must:
+        detail = f"the trail, which must have a line of it, cannot be written: {record.unrecorded}"
+        result = refuse("state_unwritable", tool, detail=f"{detail} Tell the user; do not retry.")
+    outcome = executor.secrets.clean(_outcome(result, record.trace_id))
+    record.close(outcome.refusal, outcome.envelope)
+    return outcome
 
 
-def _execute(executor: Executor, tool: str, args: object, caller: Caller) -> Outcome:
+def _begin(executor: Executor, tool: str, args: object, caller: Caller) -> trail.Record:
+    bundle = executor.bundle
+    operation = bundle.by_name.get(tool)
+    mutation = operation is not None and operation.effect.kind != "read"
+    must = bundle.air.service.trail == "required"
+    return trail.begin(executor.folder, tool, args, caller, executor.secrets, mutation=mutation, must=must)
+
+
+def _answer(executor: Executor, tool: str, args: object, caller: Caller) -> Refusal | dict[str, Any]:
     try:
         bundle = executor.bundle
         if tool == bundle.air.preview:
-            return _outcome(_preview(executor, tool, args))
+            return _preview(executor, tool, args)
         operation = bundle.by_name.get(tool)
         if operation is None:
-            return _outcome(refuse("unknown_operation", tool))
-        return _outcome(_run(executor, operation, args, caller))
+            return refuse("unknown_operation", tool)
+        return _run(executor, operation, args, caller)
     except Exception as error:  # noqa: BLE001  # the model gets an envelope, the log the traceback
         executor.secrets.print_traceback()
-        return _outcome(refuse_internally(tool, error))
+        return refuse_internally(tool, error)
 
 
-def _outcome(result: Refusal | dict[str, Any]) -> Outcome:
-    return Outcome(envelope(result), result) if isinstance(result, Refusal) else Outcome(result)
+def _outcome(result: Refusal | dict[str, Any], trace_id: str) -> Outcome:
+    return Outcome(envelope(result, trace_id), result) if isinstance(result, Refusal) else Outcome(result)
 
 
 def _run(

@@ -70,8 +70,8 @@ def refuse_internally(tool: str, error: BaseException) -> Refusal:
     return Refusal("internal_error", tool, message + "Tell the user; do not retry.", (), retryable, safe)
 
 
-def envelope(refusal: Refusal) -> dict[str, Any]:
-    """The answer's form. The trace id tells it from every other, in whatever keeps a log of it."""
+def envelope(refusal: Refusal, trace_id: str | None = None) -> dict[str, Any]:
+    """The answer's form. The trace id is that of the call's lines in the trail, or a new one."""
     error: dict[str, Any] = {
         "code": refusal.code,
         "message": refusal.message,
@@ -79,7 +79,7 @@ def envelope(refusal: Refusal) -> dict[str, Any]:
         "required": list(refusal.required),
         "retryable": refusal.retryable,
         "safe_to_retry": refusal.safe_to_retry,
-        "trace_id": secrets.token_hex(8),
+        "trace_id": trace_id or secrets.token_hex(8),
     }
     if refusal.upstream is not None:
         error["upstream"] = refusal.upstream

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from anvil_core import tools
 from anvil_runtime import answers, client, served, unreadable
 from anvil_runtime.bundle import BundleError, load
+from anvil_runtime.caller import Caller
 from anvil_runtime.execute import Executor, Outcome, execute
 from anvil_runtime.redaction import CleanLog
 from anvil_runtime.refusals import envelope, refuse
@@ -119,7 +120,7 @@ def make_server(executor: Executor) -> Server[Any]:
     async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         # In a thread: the executor waits for the API, and other calls go on meanwhile.
         args = params.arguments if "arguments" in params.model_fields_set else {}
-        work = partial(execute, executor, params.name, args)
+        work = partial(execute, executor, params.name, args, Caller("mcp"))
         return result(params.name, await anyio.to_thread.run_sync(work))
 
     return Server(
