@@ -48,7 +48,8 @@ async def ask(bundle: Path, cache: Path, era: str, question):
     assert (said["type"], said["command"]) == ("stdio", "python3")
     arguments = [one.replace("${CLAUDE_PLUGIN_ROOT}", str(bundle)) for one in said["args"]]
     assert arguments[-1] == "serve"
-    arguments[-1:] = ["--cache", str(cache), "serve"]
+    state = cache.with_name(f"{cache.name}-state")
+    arguments[-1:] = ["--cache", str(cache), "--state", str(state), "serve"]
     parameters = StdioServerParameters(command=sys.executable, args=arguments, env={}, cwd=cache)
     async with Client(stdio_client(parameters), mode=era) as client:
         return await question(client)

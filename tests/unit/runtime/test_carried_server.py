@@ -39,11 +39,16 @@ def cache(prepared_cache, bundle_folder):
     return prepared_cache
 
 
+def kept_in(cache: Path) -> list[str]:
+    """Where packages and state are, so that nothing of the tests is in the user's own folders."""
+    return ["--cache", str(cache), "--state", str(cache.with_name(f"{cache.name}-state"))]
+
+
 def launch(
     bundle: Path, cache: Path, *arguments: str, python=("-I", "-S"), cwd: Path | None = None, **environ: str
 ):
     return subprocess.run(
-        [sys.executable, *python, str(bundle / "mcp" / "server.py"), "--cache", str(cache), *arguments],
+        [sys.executable, *python, str(bundle / "mcp" / "server.py"), *kept_in(cache), *arguments],
         env=environ,
         cwd=cwd or cache,
         capture_output=True,
@@ -58,7 +63,7 @@ def ask(bundle: Path, cache: Path, era: str, question, **environ: str):
     async def run():
         parameters = StdioServerParameters(
             command=sys.executable,
-            args=["-I", "-S", str(bundle / "mcp" / "server.py"), "--cache", str(cache)],
+            args=["-I", "-S", str(bundle / "mcp" / "server.py"), *kept_in(cache)],
             env=environ,
             cwd=cache,
         )

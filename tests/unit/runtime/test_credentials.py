@@ -297,7 +297,7 @@ from pathlib import Path
 from anvil_runtime import server
 logging.lastResort.setLevel(logging.DEBUG)
 logging.getLogger().setLevel(logging.DEBUG)
-sys.exit(server.main(Path(sys.argv[1])))
+sys.exit(server.main(Path(sys.argv[1]), Path(sys.argv[2])))
 """
 
 
@@ -347,7 +347,7 @@ def test_a_server_process_that_is_told_to_say_all_says_none_of_it(bundle_folder,
         "TMPDIR": str(home),
     }
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(bundle_folder)],
+        [sys.executable, "-c", SERVE, str(bundle_folder), str(tmp_path / "state")],
         env=environ, cwd=home, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     answers = []
@@ -361,7 +361,9 @@ def test_a_server_process_that_is_told_to_say_all_says_none_of_it(bundle_folder,
     assert process.returncode == 0
     assert len(httpserver.log) == 2
     assert all(request.headers["X-Key"] == CANARY for request, _ in httpserver.log)
-    written = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    trail = tmp_path / "state" / "trail.jsonl"
+    assert len(trail.read_bytes().splitlines()) == 5
+    written = b"".join(path.read_bytes() for path in (trail, *home.rglob("*")) if path.is_file())
     everything = b"".join([*answers, out, err, written])
     assert everything.count(b"[redacted]") >= 4
     TestNowhereElse().check(everything.decode())

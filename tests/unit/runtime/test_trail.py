@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -122,6 +123,21 @@ def test_no_argument_and_no_answer_is_in_it(recorded, upstream, state, full):
     assert canary not in (state / trail.FILE).read_text("ascii")
 
 
+def test_no_secret_is_in_it(recorded, state):
+    executor = recorded()
+    executor.secrets.add("SECRET-4711")
+    execute(executor, "SECRET-4711", {}, Caller("mcp", call_id="SECRET-4711"))
+    (line,) = lines(state)
+    assert line["tool"] == line["call_id"] == "[redacted]"
+
+
+def test_who_comes_second_does_not_rotate(state, monkeypatch):
+    """Both found the file too large; by the time the second has the lock, it is a new one."""
+    trail.append(state, LINE)
+    trail.rotate(state)
+    assert [path.name for path in state.iterdir()] == [trail.FILE]
+
+
 @pytest.mark.parametrize("args", [{"charge": float("nan")}, {"charge": "\ud800"}, [1]])
 def test_arguments_without_a_digest(recorded, state, args):
     execute(recorded(), "charge_get", args)
@@ -150,7 +166,12 @@ def a_folder(state: Path) -> None:
     (state / trail.FILE).mkdir()
 
 
-@pytest.mark.parametrize("spoil", [wrong_folder, a_link, a_folder])
+def a_fifo(state: Path) -> None:
+    os.mkfifo(state / trail.FILE)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("spoil", [wrong_folder, a_link, a_folder, a_fifo])
 def test_without_a_trail_reads_go_on_and_mutations_do_not(recorded, upstream, state, full, capsys, spoil):
     spoil(state)
     assert execute(recorded(), "charge_get", {"charge": "ch_1"}).refusal is None

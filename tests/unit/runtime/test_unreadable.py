@@ -18,7 +18,7 @@ from anvil_runtime.server import result
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 SERVE = "import sys; from pathlib import Path; from anvil_runtime import server; "
-SERVE += "sys.exit(server.main(Path(sys.argv[1])))"
+SERVE += "sys.exit(server.main(Path(sys.argv[1]), Path(sys.argv[2])))"
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -27,7 +27,7 @@ class Talk:
 
     def __init__(self, bundle, port: int) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, str(bundle)],
+            [sys.executable, "-c", SERVE, str(bundle), str(bundle.with_name("state"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
