@@ -128,7 +128,7 @@ def _unknown(said: Iterable[str], known: list[str], project: Project, *keys: str
     for name in said:
         if name not in known:
             near = difflib.get_close_matches(name, known, 1)
-            guess = f'; did you mean "{near[0]}"?' if near else ""
+            guess = f'; did you mean "{near[0]}"?' if near else "."
             message = (
                 f'the document has no security scheme "{name}"{guess} It has: {", ".join(known) or "none"}'
             )
