@@ -285,6 +285,29 @@ class TestNowhereElse:
         self.check(json.dumps(outcome.envelope), captured.out, captured.err)
         assert isinstance(error, BrokenError) or "ValueError: odd [redacted]" in captured.err
 
+    def test_the_whole_value_of_basic(self, caller):
+        def echo(plan, _origin):
+            told = json.dumps({"id": dict(plan.headers)["Authorization"]}).encode()
+            return Answer(200, "OK", "application/json", told)
+
+        one = caller(BASIC)
+        outcome = execute(type(one)(one.bundle, environ=ENVIRON, send=echo), "charge_get", FITS)
+        assert outcome.envelope == {"data": {"id": "Basic [redacted]"}}
+
+    def test_an_answer_is_checked_as_it_is_told(self, executor, upstream):
+        """A client that checks it against the schema too would take the call for failed."""
+        shape = {"type": "object", "properties": {"id": {"type": "string", "pattern": "^canary"}}}
+        one = executor(
+            "charge_get",
+            environ=ENVIRON,
+            auth=[["key"]],
+            service={"auth": [api_key("header")]},
+            output={"media_type": "application/json", "json_schema": shape},
+        )
+        upstream.answer = Answer(200, "OK", "application/json", json.dumps({"id": CANARY}).encode())
+        envelope = execute(one, "charge_get", FITS).envelope
+        assert (envelope["raw"], len(envelope["violations"])) == ({"id": "[redacted]"}, 1)
+
     def test_nothing_shows_it_by_its_repr(self, caller):
         one = caller(api_key("header"))
         execute(one, "charge_get", FITS)
@@ -365,5 +388,6 @@ def test_a_server_process_that_is_told_to_say_all_says_none_of_it(bundle_folder,
     assert len(trail.read_bytes().splitlines()) == 5
     written = b"".join(path.read_bytes() for path in (trail, *home.rglob("*")) if path.is_file())
     everything = b"".join([*answers, out, err, written])
+    assert b"[redacted]" in err
     assert everything.count(b"[redacted]") >= 4
     TestNowhereElse().check(everything.decode())
