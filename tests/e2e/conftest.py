@@ -133,7 +133,19 @@ def with_a_dash(project: Path) -> None:
     anvil("approve", str(project), "refunds.create", "payouts.create", "--by", "the end-to-end tests")
 
 
-VARIANTS = {"no-human-approval": without_human_approval, "dashed-service": with_a_dash}
+def with_loopback_credentials(project: Path) -> None:
+    """Let the local API have what the real one gets, and approve the reads anew."""
+    path = project / "anvil.yaml"
+    path.write_text(path.read_text(encoding="utf-8") + "loopback_credentials: true\n", encoding="utf-8")
+    (project / "approvals.yaml").unlink()
+    anvil("approve", str(project), "--reads", "--by", "the end-to-end tests")
+
+
+VARIANTS = {
+    "no-human-approval": without_human_approval,
+    "dashed-service": with_a_dash,
+    "loopback-credentials": with_loopback_credentials,
+}
 
 
 @pytest.fixture(scope="session")

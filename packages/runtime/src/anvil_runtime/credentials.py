@@ -9,6 +9,7 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from anvil_core.air import AuthScheme
@@ -83,7 +84,7 @@ class Credentials:
             return NOBODY
         salt = f"anvil credential\0{self.service.id}\0{self.service.origin}".encode()
         who = "\0".join(text for one in held for text in (one.scheme.id, one.who))
-        return hashlib.pbkdf2_hmac("sha256", who.encode(), salt, ROUNDS, 16).hex()
+        return _stretched(who.encode(), salt)
 
     def sender(self, operation: Operation, goal: Target) -> Send:
         """Sends plans of one call with its credential, read anew each time; answers come back without it.
@@ -179,6 +180,11 @@ class Credentials:
         pair = base64.b64encode(f"{username}:{one.parts.get('password', '')}".encode()).decode("ascii")
         self.secrets.add(pair)
         return f"Basic {pair}"
+
+
+@lru_cache(maxsize=64)
+def _stretched(who: bytes, salt: bytes) -> str:
+    return hashlib.pbkdf2_hmac("sha256", who, salt, ROUNDS, 16).hex()
 
 
 def _fitting(one: Held, form: re.Pattern[str], words: str) -> str:
