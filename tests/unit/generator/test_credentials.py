@@ -226,6 +226,12 @@ class TestWhatCannotBeUsed:
         assert self.approved(made, schemes, [{"one": []}, {}]) == []
         assert len(self.approved(made, schemes, [{"one": [], "key": []}])) == 1
 
+    def test_two_in_one_header(self, made):
+        schemes = {"login": SCHEMES["login"], "key": {**SCHEMES["key"], "name": "authorization"}}
+        [said] = self.approved(made, schemes, [{"login": [], "key": []}])
+        assert "(two of them in one header)" in said
+        assert self.approved(made, schemes, [{"login": [], "key": []}, {"key": []}]) == []
+
     def test_a_word_about_it_in_the_manifest(self, wrong):
         [problem] = wrong("credentials:\n  tls: {env: A}\n", {**SCHEMES, "tls": {"type": "mutualTLS"}})
         assert "of the kind mutual_tls is not supported" in problem

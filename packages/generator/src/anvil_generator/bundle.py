@@ -228,6 +228,7 @@ def _readme(compiled: Compiled, facts: dict[str, str]) -> Iterator[EmittedFile]:
         "title": _title(compiled.air.service),
         "operations": compiled.air.operations,
         "credentials": [(scheme, credentials.words(scheme)) for scheme in credentials.needed(compiled.air)],
+        "in_code": in_code,
         "plain": plain,
     }
     yield EmittedFile("README.md", _render("bundle_readme.md.j2", values), "rendered")

@@ -12,7 +12,7 @@ from anvil_core.secret_sources import default_variable, trouble
 from anvil_generator.errors import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from anvil_core.air import Air, AuthScheme, Operation, Service
     from anvil_core.secret_sources import Part
@@ -171,24 +171,32 @@ def words(scheme: AuthScheme) -> str:
 
 def warnings(service: Service, approved: list[Operation], file: str) -> Iterator[Problem]:
     """What of the approved operations' credentials cannot be used, or is sent without protection."""
-    usable = {scheme.id for scheme in service.auth if scheme.sources}
+    usable = {scheme.id: scheme for scheme in service.auth if scheme.sources}
     stuck = [
         operation.name
         for operation in approved
-        if operation.auth and not any(set(together) <= usable for together in operation.auth)
+        if operation.auth and not any(_can_be_sent(together, usable) for together in operation.auth)
     ]
     if stuck:
         named = ", ".join(stuck[:3]) + (", ..." if len(stuck) > 3 else "")
         ids = {name for one in approved if one.name in stuck for each in one.auth for name in each}
-        kinds = {scheme.scheme or scheme.kind for scheme in service.auth if scheme.id in ids - usable}
+        kinds = {scheme.scheme or scheme.kind for scheme in service.auth if scheme.id in ids - set(usable)}
+        why = ", ".join(sorted(kinds)) or "two of them in one header"
         text = (
             f"{len(stuck)} approved operations ({named}) need credentials that Anvil cannot use "
-            f"({', '.join(sorted(kinds))}): they answer auth_required"
+            f"({why}): they answer auth_required"
         )
         yield _warning("credentials_unsupported", text, file)
     if service.origin.scheme == "http" and any(operation.auth for operation in approved):
         text = f"credentials are sent to {service.origin} without encryption: anyone on the way can read them"
         yield _warning("credentials_in_clear", text, file)
+
+
+def _can_be_sent(together: Collection[str], usable: Mapping[str, AuthScheme]) -> bool:
+    """Whether each scheme can be used, and each has a place of its own in the request."""
+    schemes = [usable[name] for name in together if name in usable]
+    places = [(one.location or "header", (one.name or "Authorization").lower()) for one in schemes]
+    return len(schemes) == len(together) and len(places) == len(set(places))
 
 
 def _warning(code: str, text: str, file: str) -> Problem:
