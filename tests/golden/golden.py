@@ -1,8 +1,8 @@
 """Compares a compiled bundle with the one that was reviewed: ``golden.py check|update BUNDLE GOLDEN``.
 
 The golden tree holds rendered and dumped files as they are. Files that are copied from the source tree
-(everything under mcp/, and Python under plugin/ and tests/) would only repeat it: their digests stand in
-``copied.sha256``. ``check`` prints what differs and ends with 1.
+(everything under mcp/ but ``clients.json``, and Python under plugin/ and tests/) would only repeat it:
+their digests stand in ``copied.sha256``. ``check`` prints what differs and ends with 1.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ import sys
 from pathlib import Path
 
 COPIED = "copied.sha256"
+DUMPED = "mcp/clients.json"
 LONGEST_DIFF = 60
 
 
 def is_copied(path: str) -> bool:
+    if path == DUMPED:
+        return False
     return path.startswith("mcp/") or (path.startswith(("plugin/", "tests/")) and path.endswith(".py"))
 
 

@@ -12,6 +12,7 @@ import yaml
 import anvil_runtime
 import hookcore
 from anvil_core.air import Air
+from anvil_core.clients import Clients
 from anvil_generator.approvals import Approval, Approvals, fingerprint, write_approvals
 from anvil_generator.bundle import plan, plugin_version
 from anvil_generator.harnesses import environment, known, yaml_text
@@ -57,7 +58,8 @@ def test_copied_files_are_the_bytes_of_sources(planned):
 def test_dumped_files_are_models_and_read_back(planned):
     files = planned()
     assert {path for path, file in files.items() if file.kind == "dumped"} == {
-        "air.json", "bundle.json", "catalog.json", "report.json",
+        "air.json", "bundle.json", "catalog.json", "mcp/clients.json", "report.json",
+        "tests/conformance.json",
     }  # fmt: skip
     air = Air.model_validate_json(files["air.json"].data)
     assert len(air.operations) == 5
@@ -209,3 +211,13 @@ def test_every_harness_has_what_the_generator_asks_of_it():
         assert harness.contract["install"]["text"].format_map(names)
         assert list(harness.templates())
         assert [data for _, data in harness.copies() if not data] == []
+
+
+def test_the_server_gets_the_clients_of_the_bundle_s_harnesses(planned):
+    """From their contract.toml, each with what proves a person there, or that nothing does."""
+    clients = Clients.model_validate_json(planned()["mcp/clients.json"].data)
+    assert clients.clients == tuple(client for client in (harness.client() for harness in known()) if client)
+    assert {client.name: client.proof for client in clients.clients}.items() >= {
+        ("claude-code", "tool_meta"),
+        ("codex-mcp-client", "form"),
+    }

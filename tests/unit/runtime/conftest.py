@@ -137,6 +137,16 @@ PERSON = {
 BLOCKED = {**READ, "id": "shop.charges.scrub", "name": "charge_scrub", "state": "review_required"}
 OPERATIONS = [BLOCKED, READ, PERSON, REFUND]
 
+CLIENT = {
+    "harness": "careful",
+    "title": "Careful",
+    "name": "careful-cli",
+    "minimum": "1.0.0",
+    "call_id": ["careful/call"],
+    "decline": "person",
+    "cancel": "not_approved",
+}
+
 FULL = {"charge": "ch_1", "body": {"amount": 5}, "confirm": True, "idempotency_key": "key-0001"}
 
 
@@ -221,6 +231,7 @@ def bundle_folder(tmp_path, contract):
     lib = folder / "mcp" / "lib"
     lib.mkdir(parents=True)
     (folder / "air.json").write_text(json.dumps(contract().model_dump(mode="json")), encoding="utf-8")
+    (folder / "mcp" / "clients.json").write_text(json.dumps({"clients": [CLIENT]}), encoding="utf-8")
     runtime = Path(anvil_runtime.__file__).parent
     for package in (Path(anvil_core.__file__).parent, runtime):
         shutil.copytree(package, lib / package.name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -61,3 +61,20 @@ def test_the_version_is_that_of_the_compiler_or_of_the_installed_package(bundle_
 def test_a_contract_comes_back_as_it_was(bundle_folder, contract):
     assert load(bundle_folder).air == contract()
     assert json.loads((bundle_folder / "air.json").read_text(encoding="utf-8"))["anvil"] == 1
+
+
+def test_the_clients_are_those_of_the_bundle(bundle_folder):
+    (client,) = load(bundle_folder).clients.clients
+    assert (client.name, client.decline) == ("careful-cli", "person")
+
+
+@pytest.mark.parametrize(
+    "text", [None, "", "[]", '{"anvil": 2, "clients": []}', '{"clients": [{"name": "x"}]}']
+)
+def test_without_a_list_of_clients_none_is_known_and_the_log_says_so(bundle_folder, capfd, text):
+    file = bundle_folder / "mcp" / "clients.json"
+    file.unlink()
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    assert load(bundle_folder).clients.clients == ()
+    assert str(file) in capfd.readouterr().err

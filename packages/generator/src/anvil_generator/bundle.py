@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import anvil_core
 import anvil_runtime
 from anvil_core import catalog, names, tools
+from anvil_core.clients import Clients
 from anvil_generator import conformance, credentials, harnesses
 from anvil_generator.markdown import in_code, in_link, one_line, plain
 from anvil_generator.report import report
@@ -52,6 +53,7 @@ def plan(compiled: Compiled, author: str | None = None) -> list[EmittedFile]:
     files = [
         *_harness_files(compiled, facts),
         *_server_files(),
+        EmittedFile("mcp/clients.json", _clients(compiled), "dumped"),
         *_skill_files(air),
         *_readme(compiled, facts),
         *_conformance_files(compiled),
@@ -146,6 +148,13 @@ def _conformance_files(compiled: Compiled) -> Iterator[EmittedFile]:
     }
     state = names.state_name(service.id, str(service.origin))
     yield EmittedFile("tests/conformance.json", _dump({"state": state, "harnesses": facts}), "dumped")
+
+
+def _clients(compiled: Compiled) -> bytes:
+    """What the server knows of the clients that may start it: those of the bundle's harnesses."""
+    found = (harness.client() for harness in compiled.harnesses)
+    clients = Clients(clients=tuple(client for client in found if client))
+    return _dump(clients.model_dump(mode="json"))
 
 
 def _package_folder(package: Any) -> Path:

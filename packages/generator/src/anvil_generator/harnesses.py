@@ -18,6 +18,7 @@ import tomllib
 
 import hookcore
 from anvil_core.air import Frozen
+from anvil_core.clients import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,6 +52,12 @@ class Harness:
         for key, form in self.contract["names"].items():
             filled[key] = form.format_map(filled)
         return filled
+
+    def client(self) -> Client | None:
+        """Its MCP client, from ``[client]`` of its contract, where it has one."""
+        table = self.contract.get("client")
+        named = {"harness": self.id, "title": self.title}
+        return None if table is None else Client.model_validate({**named, **table})
 
     def templates(self) -> Iterator[tuple[str, str]]:
         """(path in the bundle, template text), sorted."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from anvil_core.air import Air, Operation
+from anvil_core.clients import Clients
 from anvil_runtime.words import MEND
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ class Bundle:
     air: Air
     compiler: str = UNKNOWN
     """The version of Anvil that compiled it."""
+    clients: Clients = field(default_factory=Clients)
+    """What is known of the programs that may call: without it, none is known."""
 
     @cached_property
     def by_name(self) -> dict[str, Operation]:
@@ -62,7 +66,7 @@ def load(folder: Path) -> Bundle:
     except OSError as error:
         raise BundleError(f"{file}: {error.strerror}.") from None
     try:
-        return Bundle(Air.model_validate_json(text), _compiler(folder))
+        return Bundle(Air.model_validate_json(text), _compiler(folder), _clients(folder))
     except ValidationError as error:
         raise BundleError(f"{file}: {_what_is_wrong(text, error)}") from None
 
@@ -79,6 +83,17 @@ def _compiler(folder: Path) -> str:
         return metadata.version("anvil-runtime")
     except metadata.PackageNotFoundError:
         return UNKNOWN
+
+
+def _clients(folder: Path) -> Clients:
+    """Those of the bundle. A file that is missing or damaged leaves no client known."""
+    file = folder / "mcp" / "clients.json"
+    try:
+        return Clients.model_validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a list of clients that Anvil wrote"
+        print(f"anvil: {file}: {why}. No client counts as known. {MEND}", file=sys.stderr)
+        return Clients()
 
 
 def _what_is_wrong(text: bytes, error: ValidationError) -> str:
