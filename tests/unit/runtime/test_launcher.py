@@ -70,7 +70,7 @@ def test_an_old_python_can_read_it_and_is_told():
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in node.names
     }
-    own = {"anvil_runtime.server", "anvil_runtime.bundle"}
+    own = {"anvil_runtime", *(f"anvil_runtime.{name}" for name in ("server", "bundle", "commands"))}
     assert {name.partition(".")[0] for name in imported - own} <= sys.stdlib_module_names
 
 
@@ -368,6 +368,8 @@ def test_doctor_names_what_is_missing(home, capsys):
         ["ok", "cache"],
         ["missing", "packages"],
         ["missing", "contract"],
+        ["missing", "state"],
+        ["missing", "credentials"],
     ]
     launcher.LOCK.unlink()
     assert launcher.run(["doctor"]) == 1

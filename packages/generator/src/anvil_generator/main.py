@@ -13,10 +13,14 @@ import typer
 
 from anvil_generator import errors
 from anvil_generator.commands.approve import approve
+from anvil_generator.commands.call import call
 from anvil_generator.commands.compile import compile_command
+from anvil_generator.commands.decide import decide
 from anvil_generator.commands.doctor import doctor
 from anvil_generator.commands.inspect import inspect
 from anvil_generator.commands.install import install
+from anvil_generator.commands.log import log
+from anvil_generator.commands.serve import serve
 from anvil_generator.commands.uninstall import uninstall
 from anvil_generator.commands.verify import verify
 
@@ -34,6 +38,10 @@ app.command("install")(install)
 app.command("uninstall")(uninstall)
 app.command("doctor")(doctor)
 app.command("verify")(verify)
+app.command("call")(call)
+app.command("serve")(serve)
+app.command("decide")(decide)
+app.command("log")(log)
 
 
 def show_version(wanted: bool) -> None:

@@ -3,6 +3,8 @@
     python3 -I -S mcp/server.py [serve]                       what an MCP client runs
     python3 -I -S mcp/server.py prepare [--wheelhouse DIR]    install what it needs, ahead of its first start
     python3 -I -S mcp/server.py doctor                        say what works and what is missing
+    python3 -I -S mcp/server.py call OPERATION --arg N=V      call an operation, under the same contract
+    python3 -I -S mcp/server.py log                           show what was decided and called
 
 Standard library only, and readable to Python 3.9, so that an old one gets a clear message. What the
 server needs besides the sources in ``mcp/lib`` is exactly what ``mcp/requirements.lock`` names, by
@@ -25,11 +27,17 @@ import tempfile
 import time
 from pathlib import Path
 
+TYPE_CHECKING = False  # typing itself is not loaded for it
+if TYPE_CHECKING:
+    from anvil_runtime.bundle import Bundle
+
 MCP = Path(os.path.abspath(__file__)).parent  # noqa: PTH100  # not resolve(): the path as the client names it
 BUNDLE = MCP.parent
 LIB = MCP / "lib"
 LOCK = MCP / "requirements.lock"
 NEEDS = (3, 10)
+IN_LIB = ("call", "log")
+"""The commands that ``anvil_runtime.commands`` reads."""
 FOREIGN = ("site-packages", "dist-packages")
 COMPLETE = ".anvil-complete"
 """The file that an installation writes last."""
@@ -254,8 +262,9 @@ def activate(packages: Path) -> None:
         if folder.exists():
             check_own(folder)
     sys.pycache_prefix = str(bytecode)
-    kept = [path for path in sys.path if path and Path(path).name not in FOREIGN]
-    sys.path[:] = [*kept, str(packages), str(LIB)]
+    own = [str(packages), str(LIB)]
+    kept = [path for path in sys.path if path and Path(path).name not in FOREIGN and path not in own]
+    sys.path[:] = [*kept, *own]
 
 
 def ready(wheelhouse: Path | None = None) -> Path:
@@ -309,6 +318,8 @@ def doctor() -> int:
         "cache": lambda: f"{cache_folder()} ({'as --cache says' if Options.cache else 'or --cache DIR'})",
         "packages": packages_state,
         "contract": contract_state,
+        "state": state_state,
+        "credentials": credentials_state,
     }
     good = [reported(name, check) for name, check in checks.items()]
     return 0 if all(good) else 1
@@ -355,6 +366,14 @@ def packages_state() -> str:
 
 
 def contract_state() -> str:
+    bundle = loaded()
+    return (
+        f"{bundle.air.service.id}, {len(bundle.served)} of {len(bundle.air.operations)} operations approved"
+    )
+
+
+def loaded() -> Bundle:
+    """The bundle's contract, as the server reads it."""
     check_python()
     packages = environment(read_lock())
     if not is_complete(packages):
@@ -365,12 +384,40 @@ def contract_state() -> str:
     except ImportError as error:
         raise damaged(packages, error) from None
     try:
-        bundle = load(BUNDLE)
+        return load(BUNDLE)
     except BundleError as error:
         raise StopError(str(error)) from None
-    return (
-        f"{bundle.air.service.id}, {len(bundle.served)} of {len(bundle.air.operations)} operations approved"
-    )
+
+
+def state_state() -> str:
+    bundle = loaded()
+    from anvil_runtime import health  # noqa: PLC0415
+
+    try:
+        return health.state_folder(bundle, Options.state)
+    except health.TroubleError as error:
+        raise StopError(str(error)) from None
+
+
+def credentials_state() -> str:
+    bundle = loaded()
+    from anvil_runtime import health  # noqa: PLC0415
+
+    try:
+        return health.credentials(bundle)
+    except health.TroubleError as error:
+        raise StopError(str(error)) from None
+
+
+def in_lib(words: list[str]) -> int:
+    """A command of the runtime, which reads its own words."""
+    packages = ready()
+    activate(packages)
+    try:
+        from anvil_runtime.commands import main  # noqa: PLC0415
+    except ImportError as error:
+        raise damaged(packages, error) from None
+    return main(BUNDLE, Options.state, words, f"{Path(sys.executable).name} {MCP / 'server.py'}")
 
 
 def run(arguments: list[str]) -> int:
@@ -385,11 +432,13 @@ def run(arguments: list[str]) -> int:
             return prepare(Path(rest[1]) if rest else None)
         if command == "doctor" and not rest:
             return doctor()
+        if command in IN_LIB:
+            return in_lib([command, *rest])
     except (StopError, OSError) as problem:
         say(str(problem))
         return 1
     usage = f"{sys.executable} {MCP / 'server.py'} [--cache DIR] [--state DIR]"
-    say(f"usage: {usage} [serve | prepare [--wheelhouse FOLDER] | doctor]")
+    say(f"usage: {usage} [serve | prepare [--wheelhouse FOLDER] | doctor | {' | '.join(IN_LIB)}]")
     return 2
 
 
