@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from anvil_core.air import JsonSchema, Operation
     from anvil_runtime.arguments import Validators
     from anvil_runtime.client import Answer
+    from anvil_runtime.spill import Spilled
 
 MOST_VIOLATIONS = 10
 LONGEST_VIOLATION = 300
+LONGEST_PROBLEM = 300
 LONGEST_ERROR_BODY = 4_000
 DEEPEST = 100
 """Levels of an answer: the serialiser takes 255 of the whole message, and readers less."""
@@ -39,6 +41,11 @@ def output_schema(operation: Operation) -> JsonSchema:
             "data": data,
             "raw": {"description": "The API's answer where it is not what the contract describes."},
             "violations": {"type": "array", "items": {"type": "string"}},
+            "file": {
+                "type": "object",
+                "description": "Where an answer is that is too large to be passed on.",
+            },
+            "replayed": {"const": True, "description": "This is the first answer to the same call."},
             "request": {"type": "object"},
             "sends": {"const": False},
             "then": {"type": "string"},
@@ -60,12 +67,26 @@ def plan_schema() -> JsonSchema:
 
 def success(operation: Operation, answer: Answer, validators: Validators) -> dict[str, Any]:
     """The envelope of a 2xx answer."""
+    if answer.spilled:
+        return _in_a_file(answer, answer.spilled)
     value, violations = _value(answer)
     if answer.cut:
         violations.append(f"The answer is cut after {len(answer.body)} bytes. The call was carried out.")
     if not violations:
         violations = _violations(operation, answer, value, validators)
     return {"raw": value, "violations": violations} if violations else {"data": value}
+
+
+def _in_a_file(answer: Answer, spilled: Spilled) -> dict[str, Any]:
+    file = {
+        "path": spilled.path,
+        "bytes": spilled.size,
+        "sha256": spilled.sha256,
+        "media_type": answer.media_type,
+    }
+    said = f"The answer is too large to be passed on: {spilled.size} bytes are in the file."
+    said += " It went on, and is cut there. The call was carried out." if answer.cut else ""
+    return {"file": file, "violations": [said]}
 
 
 def _value(answer: Answer) -> tuple[Any, list[str]]:
@@ -143,20 +164,33 @@ def _violations(operation: Operation, answer: Answer, value: object, validators:
     return said[:MOST_VIOLATIONS]
 
 
-def failure(operation: Operation, answer: Answer, *, idempotent: bool) -> Refusal:
-    """The refusal for an answer that is not 2xx. ``idempotent``: the same call again changes nothing more."""
+def failure(operation: Operation, answer: Answer, *, idempotent: bool, uncertain: bool = False) -> Refusal:
+    """The refusal for an answer that is not 2xx.
+
+    ``idempotent``: the same call again changes nothing more; ``uncertain``: an earlier try of this call may
+    have been carried out.
+    """
     said = f"it answered {answer.status} {answer.reason[:80]}".rstrip()
     if 300 <= answer.status < 400:
         said += f", a redirect to {(answer.location or 'nowhere')[:200]!r}; redirects are never followed"
     refused = 400 <= answer.status < 500 and answer.status != 408  # the API says that it did nothing
-    safe = idempotent or refused
+    safe = idempotent or (refused and not uncertain)
     body, _ = _value(replace(answer, body=answer.body[:LONGEST_ERROR_BODY]))
     violations: list[str] = []
     if len(answer.body) <= LONGEST_ERROR_BODY:
         body, violations = _value(answer)
+    said += _problem_words(answer, body)
     return replace(
         refuse("upstream_error", operation.name, detail=said + "."),
         retryable=safe and answer.status in PASSING_STATUSES,
         safe_to_retry=safe,
         upstream={"status": answer.status, "body": body} | ({"violations": violations} if violations else {}),
     )
+
+
+def _problem_words(answer: Answer, body: object) -> str:
+    """Title and detail of a problem document (RFC 9457), in the message itself."""
+    if not answer.media_type.lower().startswith("application/problem+json") or not isinstance(body, dict):
+        return ""
+    said = [body[part] for part in ("title", "detail") if isinstance(body.get(part), str)]
+    return "".join(f": {' '.join(text.split())[:LONGEST_PROBLEM].rstrip('.')}" for text in said)

@@ -14,12 +14,15 @@ from anvil_runtime import client, gates, trail
 from anvil_runtime.arguments import Validators, need, problems
 from anvil_runtime.caller import COMMAND_LINE, Caller
 from anvil_runtime.credentials import Credentials
+from anvil_runtime.ledger import Ledger
 from anvil_runtime.oauth import Tokens
 from anvil_runtime.origin import OriginError, Target, target
 from anvil_runtime.plan import ContractError, make_plan, shown
 from anvil_runtime.redaction import Secrets
 from anvil_runtime.refusals import Refusal, envelope, refuse, refuse_internally, refuse_needing
-from anvil_runtime.sending import send_once
+from anvil_runtime.retries import Pace
+from anvil_runtime.sending import send_call
+from anvil_runtime.spill import Spill
 from anvil_runtime.state import StateFolder
 from anvil_runtime.styles import UnsendableError
 
@@ -54,10 +57,19 @@ class Executor:
     state: StateFolder | None = None
     secrets: Secrets = field(default_factory=Secrets)
     tokens: Tokens = field(default_factory=Tokens)
+    pace: Pace = field(default_factory=Pace)
 
     @property
     def credentials(self) -> Credentials:
         return Credentials(self.bundle.air.service, self.environ, self.secrets, self.tokens, self.send)
+
+    @property
+    def spill(self) -> Spill:
+        return Spill(self.folder, self.secrets)
+
+    @property
+    def ledger(self) -> Ledger:
+        return Ledger(self.folder)
 
     @property
     def folder(self) -> StateFolder:
@@ -130,7 +142,7 @@ def _run(
         return refused
     if gates.is_dry_run(operation, args):
         return _plan_answer(executor, operation, args, plan, goal)
-    return send_once(executor, operation, args, plan, goal)
+    return send_call(executor, operation, args, plan, goal)
 
 
 def _prepare(executor: Executor, operation: Operation, args: dict[str, Any]) -> tuple[Plan, Target] | Refusal:

@@ -86,6 +86,11 @@ class Secrets:
         """For bytes that come in pieces, and are written as they come."""
         return Stream(self)
 
+    def print_error(self, error: BaseException) -> None:
+        """An exception that was caught before, the same way."""
+        text = "".join(traceback.format_exception(error))
+        print(self.clean_text(text), end="", file=sys.stderr, flush=True)
+
     def print_traceback(self, file: TextIO | None = None) -> None:
         """The exception that is being handled, on the log, without a secret."""
         print(self.clean_text(traceback.format_exc()), end="", file=file or sys.stderr, flush=True)

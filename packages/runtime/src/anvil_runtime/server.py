@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from anvil_runtime.caller import Caller
 from anvil_runtime.execute import Executor, Outcome, execute
 from anvil_runtime.redaction import CleanLog
 from anvil_runtime.refusals import envelope, refuse
+from anvil_runtime.retries import Pace
 from anvil_runtime.state import StateFolder
 
 if TYPE_CHECKING:
@@ -133,18 +135,33 @@ def make_server(executor: Executor) -> Server[Any]:
 
 
 async def serve_stdio(executor: Executor) -> None:
+    """Serve, with HTTP connections that live as long as the server does."""
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
-    server = make_server(executor)
-    async with stdio_server() as (incoming, outgoing), unreadable.answered(incoming, outgoing) as readable:
+    connections = client.Connections(executor.spill)
+    server = make_server(
+        replace(executor, send=connections.send_from_worker, pace=Pace(sleep=sleep_in_worker))
+    )
+    async with (
+        connections.closing(),
+        stdio_server() as (incoming, outgoing),
+        unreadable.answered(incoming, outgoing) as readable,
+    ):
         await server.run(readable, outgoing, server.create_initialization_options())
+
+
+def sleep_in_worker(seconds: float) -> None:
+    """Between two tries, in a worker thread: ended when the call is cancelled."""
+    import anyio.from_thread  # noqa: PLC0415
+
+    anyio.from_thread.run(anyio.sleep, seconds)
 
 
 def main(folder: Path, state: Path | None = None) -> int:
     """Serve the bundle in a folder until standard input ends. Exit code 1 when it cannot be served."""
     kept = StateFolder(str(state)) if state else None
     try:
-        executor = Executor(load(folder), send=client.send_from_worker, state=kept)
+        executor = Executor(load(folder), state=kept)
         sys.stderr = CleanLog(sys.stderr, executor.secrets)
     except BundleError as error:
         print(f"anvil: {error}", file=sys.stderr)
