@@ -25,9 +25,9 @@ def pytest_ignore_collect(collection_path, config):
     return None if any(E2E in (path, *path.parents) for path in asked) else True
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(autouse=True)
 def own_state(tmp_path_factory):
-    """No executor that a test makes writes into the state of whoever runs the tests."""
+    """No executor that a test makes writes into the state of whoever runs the tests, or of another test."""
     parent = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch:
         usual = StateFolder.of

@@ -80,7 +80,7 @@ def test_a_call_that_is_cancelled_holds_no_thread(dripping):
     async def run(port: int) -> float:
         began = time.monotonic()
         with anyio.move_on_after(0.5):
-            await anyio.to_thread.run_sync(client.send_from_worker, *plan_for(port))
+            await anyio.to_thread.run_sync(client.Connections().send_from_worker, *plan_for(port))
         return time.monotonic() - began
 
     with dripping(*DRIPS["chunks"]) as (port, gone):
@@ -101,7 +101,7 @@ def test_from_a_worker_the_answer_is_the_same():
 
     async def run() -> client.Answer:
         plan, origin = plan_for(listener.getsockname()[1])
-        return await anyio.to_thread.run_sync(client.send_from_worker, plan, origin)
+        return await anyio.to_thread.run_sync(client.Connections().send_from_worker, plan, origin)
 
     assert anyio.run(run).body == b"hi"
     listener.close()

@@ -118,7 +118,8 @@ def test_no_argument_changes_the_origin(executor, upstream, full):
         "https://evil.example",
         "evil.example:80",
     ):
-        execute(executor(), "refund_create", {**full, "charge": charge})
+        key = f"order-4711-{len(upstream.plans)}"
+        execute(executor(), "refund_create", {**full, "charge": charge, "idempotency_key": key})
     assert {plan.url[:26] for plan, _ in upstream.plans} == {"https://api.shop.example/a"}
     assert len(upstream.plans) == 5
 

@@ -78,7 +78,10 @@ def test_what_a_tool_says_of_itself(executor, era):
         "idempotency_key",
         "dry_run",
     }
-    assert set(tool.output_schema["properties"]) == {"data", "raw", "violations", "request", "sends", "then"}
+    assert set(tool.output_schema["properties"]) == {
+        *("data", "raw", "violations", "file", "replayed"),
+        *("request", "sends", "then"),
+    }
 
 
 @ERAS
@@ -151,7 +154,8 @@ def test_one_call_does_not_wait_for_another(executor, upstream, full, era):
     object.__setattr__(one, "send", send)
 
     async def two(client):
-        return await asyncio.gather(*(client.call_tool("refund_create", full) for _ in range(2)))
+        keyed = [{**full, "idempotency_key": f"order-4711-{number}"} for number in range(2)]
+        return await asyncio.gather(*(client.call_tool("refund_create", args) for args in keyed))
 
     assert [result.is_error for result in ask(one, era, two)] == [False, False]
 

@@ -80,7 +80,7 @@ def test_an_answer_that_is_no_json_for_everybody_ends_no_server(
     )
     with Talk(bundle_folder, httpserver.port) as talk:
         for id_ in (1, 2):
-            talk.call("refund_create", full, id_)
+            talk.call("refund_create", {**full, "idempotency_key": f"order-4711-{id_}"}, id_)
             said = talk.hear()
             assert said["id"] == id_
             value = json.loads(said["result"]["content"][0]["text"], parse_constant=pytest.fail)

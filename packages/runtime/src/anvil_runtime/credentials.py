@@ -184,6 +184,7 @@ class Credentials:
 
 @lru_cache(maxsize=64)
 def _stretched(who: bytes, salt: bytes) -> str:
+    """Kept in this process, where the secret is anyway: it takes tens of milliseconds."""
     return hashlib.pbkdf2_hmac("sha256", who, salt, ROUNDS, 16).hex()
 
 

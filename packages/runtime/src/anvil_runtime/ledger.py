@@ -19,6 +19,8 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
+import tempfile
 import time
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -148,15 +150,23 @@ class Ledger:
 
 
 def _make_private(path: Path) -> None:
-    """The file, for its user alone, before SQLite would make it for everyone."""
-    flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
-    file = os.open(path, flags, 0o600)
-    try:
-        status = os.fstat(file)
-        if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o077):
-            raise OSError("others can read or write it; remove it, or chmod 600")
-    finally:
-        os.close(file)
+    """The file, for its user alone, before SQLite would make it for everyone.
+
+    It is never opened here: POSIX drops every lock that this process holds on a file when any of its
+    descriptors is closed (https://sqlite.org/howtocorrupt.html, 2.2), so a new one is made beside it.
+    """
+    if not os.path.lexists(path):
+        number, new = tempfile.mkstemp(prefix=f"{FILE_NAME}.", dir=path.parent)
+        os.close(number)
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.link(new, path)
+        finally:
+            os.unlink(new)  # noqa: PTH108
+    status = path.lstat()
+    mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+    if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077 or not mine:
+        raise OSError("it is no file that only you can read and write; remove it, or chmod 600")
 
 
 def _check_version(file: sqlite3.Connection) -> None:

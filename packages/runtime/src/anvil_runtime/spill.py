@@ -12,12 +12,13 @@ import os
 import secrets
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anvil_runtime.state import StateError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from anvil_runtime.redaction import Secrets, Stream
     from anvil_runtime.state import StateFolder
 
