@@ -60,9 +60,9 @@ def test_what_the_golden_tree_holds(golden):
         "copied.sha256",
         "plugin/one/hooks.json",
         "skill/SKILL.md",
-        "tests/test_conformance.py",
     ]
     copied = ["mcp/requirements.lock", "mcp/server.py", "plugin/hookcore.py", "plugin/one/hook.py"]
+    copied.append("tests/test_conformance.py")
     lines = [f"{hashlib.sha256(FILES[path].encode()).hexdigest()}  {path}\n" for path in copied]
     assert (golden / "copied.sha256").read_text(encoding="utf-8") == "".join(lines)
 
