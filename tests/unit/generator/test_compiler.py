@@ -162,3 +162,11 @@ def test_problems_are_values(project, compiled):
         ("unknown_operation", 6),
     ]
     assert failed.value.exit_code == 1
+
+
+def test_the_trail_is_required_unless_the_manifest_says_otherwise(compiled, project):
+    assert compiled(project()).air.service.trail == "required"
+    made = compiled(project(manifest="trail: best_effort\n"))
+    assert made.air.service.trail == "best_effort"
+    (warning,) = [str(problem) for problem in made.problems if problem.code == "trail_best_effort"]
+    assert "anvil.yaml:4" in warning

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 
 import pytest
 
 BODY = {"body": {"title": "Rex"}}
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    return tmp_path_factory.mktemp("kept") / "bundle"
+
+
 @pytest.fixture
-def bundle(cli, project, tmp_path):
+def bundle(cli, project, tmp_path, kept):
+    """A copy of a bundle that is compiled once."""
+    if not kept.exists():
+        compile_into(kept, cli, project)
+    return shutil.copytree(kept, tmp_path / "bundle")
+
+
+def compile_into(out, cli, project):
     folder = project(manifest="operations:\n  createRefund: {confirmation: {human_approval: true}}\n")
     for name in ("addPet", "getPet", "createRefund"):
         assert cli("approve", folder, name).returncode == 0
-    assert cli("compile", folder, "--out", tmp_path / "bundle").returncode == 0
-    return tmp_path / "bundle"
+    assert cli("compile", folder, "--out", out).returncode == 0
 
 
 @pytest.fixture
