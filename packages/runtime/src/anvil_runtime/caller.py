@@ -11,18 +11,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """A form for a person (MCP elicitation). ``schema``: flat properties of primitive types."""
+    """A form for a person (MCP elicitation). ``schema``: flat properties of primitive types.
+
+    ``expected``: the right answer, where there is one; it stays on this side, for whoever reads the reply.
+    """
 
     message: str
     schema: Mapping[str, Any]
+    expected: str | None = None
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back: the client's word for it, and the form's content when it was accepted."""
+    """What came back: the client's word for it, and the form's content when it was accepted.
 
-    action: Literal["accept", "decline", "cancel"]
+    ``unanswered``: the client failed, or took too long. ``question``: the one that was shown, which an
+    earlier request of the same call may have asked.
+    """
+
+    action: Literal["accept", "decline", "cancel", "unanswered"]
     content: Mapping[str, Any] = field(default_factory=dict)
+    question: Question | None = None
+
+
+class NeedsAnswer(BaseException):  # no error, and nothing that means an error may catch it
+    """Raised by ``ask`` where the answer comes with a later request of the same call: nothing was sent."""
+
+    def __init__(self, question: Question) -> None:
+        super().__init__(question.message)
+        self.question = question
 
 
 @dataclass(frozen=True)

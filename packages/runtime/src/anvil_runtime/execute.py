@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from anvil_runtime import client, gates, trail
 from anvil_runtime.arguments import Validators, need, problems
-from anvil_runtime.caller import COMMAND_LINE, Caller
+from anvil_runtime.caller import COMMAND_LINE, Caller, NeedsAnswer
+from anvil_runtime.confirming import ClosedCalls, confirmed
 from anvil_runtime.credentials import Credentials
 from anvil_runtime.ledger import Ledger
 from anvil_runtime.oauth import Tokens
@@ -58,6 +59,7 @@ class Executor:
     secrets: Secrets = field(default_factory=Secrets)
     tokens: Tokens = field(default_factory=Tokens)
     pace: Pace = field(default_factory=Pace)
+    closed: ClosedCalls = field(default_factory=ClosedCalls)
 
     @property
     def credentials(self) -> Credentials:
@@ -80,11 +82,14 @@ class Executor:
 def execute(executor: Executor, tool: str, args: object, caller: Caller = COMMAND_LINE) -> Outcome:
     """The answer to one call of a tool, the preview tool included. No secret of a credential is in it.
 
-    The trail has a line of it, whatever it is.
+    The trail has a line of it, whatever it is. Raises NeedsAnswer where a person must be asked first.
     """
     record = _begin(executor, tool, args, caller)
     try:
         result = _answer(replace(executor, send=record.sending(executor.send)), tool, args, caller)
+    except NeedsAnswer:
+        record.asking()
+        raise
     except BaseException:
         record.abandon()
         raise
@@ -122,12 +127,7 @@ def _outcome(result: Refusal | dict[str, Any], trace_id: str) -> Outcome:
     return Outcome(envelope(result, trace_id), result) if isinstance(result, Refusal) else Outcome(result)
 
 
-def _run(
-    executor: Executor,
-    operation: Operation,
-    args: object,
-    caller: Caller,  # noqa: ARG001  # who asks a person, and what the trail says
-) -> Refusal | dict[str, Any]:
+def _run(executor: Executor, operation: Operation, args: object, caller: Caller) -> Refusal | dict[str, Any]:
     preview = executor.bundle.air.preview
     refused = gates.before_planning(operation, args, preview, executor.validators)
     if refused:
@@ -138,11 +138,12 @@ def _run(
         return prepared
     plan, goal = prepared
     refused = gates.before_sending(operation, args, preview, goal, executor.credentials)
-    if refused:
-        return refused
-    if gates.is_dry_run(operation, args):
-        return _plan_answer(executor, operation, args, plan, goal)
-    return send_call(executor, operation, args, plan, goal)
+    settled = confirmed(executor, operation, args, caller, refused)
+    if isinstance(settled, Refusal):
+        return settled
+    if gates.is_dry_run(operation, settled):
+        return _plan_answer(executor, operation, settled, plan, goal)
+    return send_call(executor, operation, settled, plan, goal)
 
 
 def _prepare(executor: Executor, operation: Operation, args: dict[str, Any]) -> tuple[Plan, Target] | Refusal:

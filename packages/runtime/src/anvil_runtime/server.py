@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from anvil_core import tools
 from anvil_runtime import answers, client, served, unreadable
 from anvil_runtime.bundle import BundleError, load
-from anvil_runtime.caller import Caller
+from anvil_runtime.caller import NeedsAnswer
+from anvil_runtime.elicitation import Questions, caller_of, input_required
 from anvil_runtime.execute import Executor, Outcome, execute
 from anvil_runtime.redaction import CleanLog
 from anvil_runtime.refusals import envelope, refuse
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from anvil_core.air import Air, Operation
     from anvil_runtime.bundle import Bundle
+
+    Answered = mcp_types.CallToolResult | mcp_types.InputRequiredResult
 
 CACHE_MILLISECONDS = 60_000
 UNWRITABLE = (
@@ -115,15 +118,22 @@ def make_server(executor: Executor) -> Server[Any]:
     from mcp.server.lowlevel import Server  # noqa: PLC0415
 
     service, listed = executor.bundle.air.service, served_tools(executor.bundle)
+    questions = Questions()
 
     async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=listed, ttl_ms=CACHE_MILLISECONDS, cache_scope="private")
 
-    async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+    async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> Answered:
         # In a thread: the executor waits for the API, and other calls go on meanwhile.
         args = params.arguments if "arguments" in params.model_fields_set else {}
-        work = partial(execute, executor, params.name, args, Caller("mcp"))
-        return result(params.name, await anyio.to_thread.run_sync(work))
+        caller = caller_of(context, params, executor.bundle.clients, questions)
+        try:
+            outcome = await anyio.to_thread.run_sync(partial(execute, executor, params.name, args, caller))
+        except NeedsAnswer as asked:
+            return input_required(
+                asked.question, questions.ask(params.name, params.arguments, asked.question)
+            )
+        return result(params.name, outcome)
 
     return Server(
         service.id,

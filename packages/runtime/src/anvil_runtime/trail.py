@@ -96,6 +96,10 @@ class Record:
         """Write that the call was given up, by its caller or with the process."""
         self.tell(self.write("failed", "outcome_unknown" if self.announced else None))
 
+    def asking(self) -> None:
+        """Write that a person is asked; the call comes again with the answer."""
+        self.tell(self.write("ask", "confirmation_required"))
+
     def write(self, verb: str, code: str | None) -> str | None:
         """Append a line. Returns why it could not be, or None."""
         line = {

@@ -25,7 +25,8 @@ NOT_AN_OBJECT: str = hookcore.NOT_AN_OBJECT
 
 REFUSALS: dict[str, str] = {
     **hookcore.REFUSALS,
-    "approval_declined": "{tool} was not sent: the person asked did not approve it. Do not retry.",
+    "approval_declined": "{tool} was not sent: a person said no to this call. Do not retry, "
+    "with whatever confirmation or key. The user can lift it by a new session.",
     "idempotency_conflict": "{tool} was not sent: this idempotency key was used before with other arguments.",
     "outcome_unknown": "{tool}: an earlier call with this key may have been carried out. Look first.",
     "origin_not_allowed": hookcore.NOT_SENT,
@@ -61,6 +62,12 @@ def control_needs(operation: Operation, args: dict[str, Any]) -> dict[str, Need]
 def argument_digest(operation: Operation, args: dict[str, Any]) -> str:
     """What binds an approval, a key or a record to one call. Raises ValueError where it is not canonical."""
     text: str = hookcore.digest(operation.name, args)  # type: ignore[no-untyped-call,unused-ignore]
+    return text
+
+
+def approval_note(operation: Operation) -> str:
+    """What a person must know of the operation before a yes: from the contract alone."""
+    text: str = hookcore.approval_note(entry(operation))  # type: ignore[no-untyped-call,unused-ignore]
     return text
 
 
