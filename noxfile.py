@@ -230,3 +230,11 @@ def register_e2e(harness: str) -> None:
 
 for _harness in HARNESSES:
     register_e2e(_harness)
+
+
+@nox.session(name="e2e-human", default=False)
+def e2e_human(session: nox.Session) -> None:
+    """Dialogs of the real terminals, answered by keys; a part of it is in each harness's session."""
+    install(session, "pytest", "pytest-timeout")
+    posargs = session.posargs or ["--full"]
+    session.run("pytest", "tests/e2e/test_human.py", *posargs, env=dict(os.environ))

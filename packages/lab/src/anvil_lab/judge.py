@@ -20,6 +20,11 @@ def problems(trial: Trial, result: Result) -> list[str]:
     """Every difference, or nothing."""
     found = [] if result.error is None else [result.error]
     found += [f"the harness asked for {path}" for path in result.unexpected]
+    seen = "\n".join(result.dialogs)
+    asked = trial.setting.person or []
+    if len(result.dialogs) != len(asked):
+        found.append(f"{len(asked)} dialogs were expected, {len(result.dialogs)} were seen")
+    found += [f"no dialog shows {words!r}:\n{seen}" for words in trial.setting.shows if words not in seen]
     if len(result.told) != len(trial.steps):
         return [*found, f"{len(trial.steps)} calls in the script, {len(result.told)} in the result"]
     for index, (step, told) in enumerate(zip(trial.steps, result.told, strict=True)):

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Outcome = Literal["ran", "refused", "stopped"]
+Answered = Annotated[str, Field(pattern=r"^(yes|no|plain no|no: .+|wrong code|held enter|typed ahead)$")]
+"""What a person does at a dialog: `answers.py` has the keys."""
 
 
 class _Frozen(BaseModel):
@@ -88,7 +90,9 @@ class Setting(_Frozen):
     hooks: bool = True
     replaced: list[ServedTool] | None = None
     fault: Fault | None = None
-    person: list[Literal["yes", "no"]] | None = None
+    person: list[Answered] | None = None
+    mode: str | None = None
+    shows: list[str] = []
     shape: str | None = None
     trust: Trust = "entry"
     servers: dict[str, list[ServedTool]] = {}
@@ -186,6 +190,7 @@ class Trial(_Frozen):
             bundle=bundle,
             calls=[step.call() for step in self.steps],
             grant=setting.grant,
+            mode=setting.mode,
             install=setting.install,
             hooks=setting.hooks,
             replaced=setting.replaced,

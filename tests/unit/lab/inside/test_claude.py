@@ -156,8 +156,12 @@ class Screen:
     def __init__(self):
         self.waited, self.sent, self.screens = [], [], []
 
-    def wait(self, pattern):
+    def wait(self, pattern, _seconds=20):
         self.waited.append(pattern)
+        return "a dialog"
+
+    def gone(self, shown, _pattern):
+        assert shown == "a dialog"
 
     def write(self, words):
         self.sent.append(words)
@@ -166,10 +170,19 @@ class Screen:
         self.sent += names
 
 
-@pytest.mark.parametrize(("answer", "key"), [("yes", "Enter"), ("no", "Escape")])
-def test_a_dialog_is_answered_by_keys(answer, key, monkeypatch):
+@pytest.mark.parametrize(
+    ("answer", "keys"),
+    [
+        ("yes", ["Enter"]),
+        ("no", ["Escape"]),
+        ("plain no", ["Up", "Enter"]),
+        ("no: not now", ["Up", "Tab", "not now", "Enter"]),
+    ],
+)
+def test_a_dialog_is_answered_by_keys(answer, keys, monkeypatch):
     monkeypatch.setattr("anvil_lab.inside.claude.time.sleep", lambda _: None)
-    screen = Screen()
-    Claude().converse(screen, run(person=[answer]))
-    assert screen.sent[1:] == ["Enter", key]
+    screen, dialogs = Screen(), []
+    Claude().converse(screen, run(person=[answer]), dialogs)
+    assert screen.sent[1:] == ["Enter", *keys]
+    assert dialogs == ["a dialog"]
     assert len(screen.waited) == 3

@@ -8,6 +8,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING, Any
 
+from anvil_lab.inside import answers
 from anvil_lab.inside.place import FOREIGN, PROMPT, Place, Report, Seen, read_json, tool_server, write_json
 from anvil_lab.inside.records import Call, Fired, Refuser, Run, ServedTool
 from anvil_lab.inside.scripted_messages import LAST_WORDS, Model
@@ -24,7 +25,6 @@ SHELL_TOOL = "Bash"
 _READY = r"\? for shortcuts|shift\+tab|for agents"
 _STOPPED = r"Interrupted|rejected"
 _DIALOG = r"1\. Yes"
-_ANSWERS = {"yes": ("Enter",), "no": ("Escape",)}
 _BY_HOOK = re.compile(r"^PreToolUse:\S+ hook error: |\[plugin:|This hook comes from")
 _BY_HARNESS = re.compile(
     r"requested permissions|requires permission|No such tool available|doesn't want to proceed"
@@ -114,19 +114,18 @@ class Claude:
             command += ["--plugin-dir", str(place.bundle)]
         return command
 
-    def converse(self, terminal: Terminal, run: Run) -> list[str]:
+    def converse(self, terminal: Terminal, run: Run, dialogs: list[str]) -> None:
         terminal.wait(_READY)
         time.sleep(0.5)
         terminal.write(PROMPT)
         time.sleep(0.3)
         terminal.keys("Enter")
         for answer in run.person or ():
-            terminal.wait(_DIALOG)
-            time.sleep(0.5)  # a dialog that has just appeared takes no keys yet
-            terminal.keys(*_ANSWERS[answer])
-        stopped = "no" in (run.person or ())  # Escape ends the turn: the model is not asked again
+            dialogs.append(terminal.wait(_DIALOG))
+            answers.answer_buttons(terminal, answer)
+            terminal.gone(dialogs[-1], _DIALOG)
+        stopped = any(map(answers.stops, run.person or ()))  # the model is not asked again
         terminal.wait(_STOPPED if stopped else re.escape(LAST_WORDS))
-        return terminal.screens
 
     def report(self, output: str) -> Report:
         version, servers, notices, fired = "", {}, [], []

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from anvil_lab.inside import answers
 from anvil_lab.inside.place import FOREIGN, PROMPT, Place, Report, Seen, read_json, tool_server, write_json
 from anvil_lab.inside.records import Call, Refuser, Run, ServedTool
 from anvil_lab.inside.scripted_messages import LAST_WORDS
@@ -25,8 +26,7 @@ SHELL_TOOL = "exec_command"
 # The program chooses the form in which it offers tools by the model's name.
 MODELS: dict[Shape, str] = {"plain": "scripted-model", "code": "gpt-6.2-sol"}
 _SCREEN_READY = r"(?i)(scripted-model|gpt-6\.2-sol) default"
-_DIALOG = r"1\. Allow|Allow the .* to run tool"
-_ANSWERS = {"yes": ("Enter",), "no": ("Escape",)}
+_DIALOG = rf"1\. Allow|Allow the .* to run tool|{answers.CODE.pattern}"
 _BY_HOOK = re.compile(r"blocked by PreToolUse hook")
 _BY_HARNESS = re.compile(
     r"requires approval, but approval policy|unsupported call|is not a function"
@@ -135,18 +135,21 @@ class Codex:
             command += ["--dangerously-bypass-hook-trust"]
         return [*command, PROMPT] if run.person is None else command
 
-    def converse(self, terminal: Terminal, run: Run) -> list[str]:
+    def converse(self, terminal: Terminal, run: Run, dialogs: list[str]) -> None:
         terminal.wait(_SCREEN_READY, 30)
         time.sleep(1)
         terminal.write(PROMPT)
         time.sleep(1)
         terminal.keys("Enter")
         for answer in run.person or ():
-            terminal.wait(_DIALOG)
-            time.sleep(0.5)
-            terminal.keys(*_ANSWERS[answer])
+            dialogs.append(terminal.wait(_DIALOG))
+            code = answers.CODE.search(dialogs[-1])
+            if code:
+                answers.answer_code(terminal, answer, code[1])
+            else:
+                answers.answer_buttons(terminal, answer)
+            terminal.gone(dialogs[-1], _DIALOG)
         terminal.wait(re.escape(LAST_WORDS))
-        return terminal.screens
 
     def report(self, output: str) -> Report:
         notices = []

@@ -116,8 +116,8 @@ class Harness(Protocol):
     def command(self, place: Place, run: Run) -> list[str]:
         """The command line of an unattended run."""
 
-    def converse(self, terminal: Terminal, run: Run) -> list[str]:
-        """Answer the dialogs of an attended run as the person would; the screens that were seen."""
+    def converse(self, terminal: Terminal, run: Run, dialogs: list[str]) -> None:
+        """Answer the dialogs of an attended run as the person would; their screens go into `dialogs`."""
 
     def report(self, output: str) -> Report: ...
 

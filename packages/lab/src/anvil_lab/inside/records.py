@@ -103,7 +103,9 @@ class Answer:
 class Run:
     """One start of a harness with a bundle installed.
 
-    `mode` is a permission mode in the harness's own word; without one, and without `rule`, `grant` says both.
+    `person` is what the person at the terminal does at each dialog, in the words of `answers.py`; nobody
+    sits there without it. `mode` is a permission mode in the harness's own word; without one, and without
+    `rule`, `grant` says both.
     `shape` is the form in which the model calls tools, where the harness has several. `trust` is how the user
     trusts the plugin's hooks, where the harness wants that: by its settings, by a flag, or not. `servers` are
     the user's own by name, beside the bundle's. `subagent`: the calls are made by an agent that the model
@@ -122,7 +124,7 @@ class Run:
     fault: Fault | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
     answers: list[Answer] = field(default_factory=list)
-    person: list[Literal["yes", "no"]] | None = None
+    person: list[str] | None = None
     shape: str | None = None
     trust: Trust = "entry"
     servers: dict[str, list[ServedTool]] = field(default_factory=dict)
@@ -186,6 +188,7 @@ class Result:
     error: str | None = None
     fired: list[Fired] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
 
 
 def read_run(value: dict[str, Any]) -> Run:

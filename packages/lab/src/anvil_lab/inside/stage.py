@@ -45,6 +45,7 @@ class Ended:
     output: str = ""
     stderr: str = ""
     screens: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
     error: str | None = None
 
 
@@ -113,6 +114,7 @@ def perform(run: Run, *, home: Path, project: Path) -> Result:
             fired=report.fired,
             made=sorted(files_in(place.project) - there),
             screens=ended.screens,
+            dialogs=ended.dialogs,
             unexpected=list(model.unexpected),
             seconds=clock.parts,
             stderr=ended.stderr[-4000:],
@@ -210,7 +212,7 @@ def _attended(
     ended = Ended(exit_code=0)
     with Terminal(command, environment, folder) as terminal:
         try:
-            harness.converse(terminal, run)
+            harness.converse(terminal, run, ended.dialogs)
         except TerminalError as error:
             ended.error = str(error)
         ended.screens = [*terminal.screens, terminal.screen()]

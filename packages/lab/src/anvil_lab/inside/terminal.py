@@ -72,6 +72,15 @@ class Terminal:
                 raise TerminalError(f"the screen did not show {pattern!r} within {seconds:g} s")
             time.sleep(0.1)
 
+    def gone(self, shown: str, pattern: str, seconds: float = 10) -> None:
+        """Wait until a dialog has gone, or another stands in its place."""
+        before, until = re.findall(pattern, shown), time.monotonic() + seconds
+        while time.monotonic() < until:
+            now = self.screen()
+            if not re.search(pattern, now) or re.findall(pattern, now) != before:
+                return
+            time.sleep(0.1)
+
     def _tmux(self, *arguments: str) -> str:
         command = ["tmux", "-L", _SOCKET, "-f", "/dev/null", *arguments]
         return subprocess.run(command, check=False, capture_output=True, text=True).stdout
