@@ -22,7 +22,7 @@ def catalog_bytes(found, preview=None):
     """A catalog of these entries, in the form of the design's section 6, written without the package."""
     header = {
         "anvil": 1,
-        "service": {"id": "shop"},
+        "service": {"id": "shop", "origin": "https://shop.example"},
         "contract_digest": "",
         "prefixes": {},
         "preview": preview,

@@ -1,9 +1,7 @@
 """The decision core that every Anvil hook runs: one catalog entry and one call in, one decision out.
 
-Standard library only and Python 3.9 or newer, because it is copied into the bundle and started for
-each tool call as ``python3 -I -S -B``. It never imports ``json`` on its usual way: that pulls in
-``re`` and doubles the start of the interpreter. The catalog's form and the order of the gates are
-the design's sections 6 and 7.
+Copied into the bundle and started for each call as ``python3 -I -S -B``: standard library only, Python 3.9 or
+newer, and no ``json`` on its usual way, which pulls in ``re`` and doubles the start.
 """
 
 PASS, DENY, ASK = "pass", "deny", "ask"
@@ -27,9 +25,11 @@ REFUSALS = {  # those that only the executor gives stand in anvil_runtime.words
     "{detail} " + MEND,
 }
 ASK_A_PERSON = "Ask the user to run it themselves; do not retry."
+ALLOW = "A person can run it: `anvil allow {id}`, or `python3 {root}/mcp/server.py allow {id}`. Do not retry."
+NOTE = "approval_note"  # the argument that brings the contract's sentence into a harness's own dialog
 HEADER_START, HEADER_END, TAIL = b'{"anvil": 1, ', b'"operations": [\n', b"\n]}\n"
 LINE_START = b'{"tool": "'
-LARGEST_INTEGER, LONGEST_LINE = 2**53, 2**20
+LARGEST_INTEGER, LONGEST_LINE, LARGEST_FILE, KEPT_FILES = 2**53, 2**20, 2**16, 100
 
 
 class Unusable(Exception):
@@ -37,17 +37,14 @@ class Unusable(Exception):
 
 
 class Decision:
-    """What the contract says of one call.
+    """What the contract says of one call: ``verb`` PASS, DENY or ASK, ``code`` a key of REFUSALS.
 
-    ``verb`` is PASS, DENY or ASK; ``code`` a key of REFUSALS, or None when it passes; ``reason`` the
-    text for the model; ``required`` a list of what ``need`` makes; ``context`` one line for the model
-    beside a call that passes, or None; ``header`` the catalog's, where it was read. ASK: all is there
-    but a person's approval, and ``reason`` is the note that the person must see.
+    ``reason``: for the model, or of ASK the note for the person; ``context``: a line beside a pass.
     """
 
     def __init__(self, verb, code=None, reason=None, required=(), context=None):
         self.verb, self.code, self.reason = verb, code, reason
-        self.required, self.context, self.header = list(required), context, None
+        self.required, self.context, self.about = list(required), context, {}
 
 
 def refusal(code, tool, **parts):
@@ -74,16 +71,12 @@ def deny(code, tool, required=(), look=None, **parts):
 
 def loads(text):
     """Data from JSON text. Raises ValueError, also for NaN and infinities, which JSON does not have."""
-
-    def no_constant(name):
-        raise ValueError(name + " is not JSON")
-
     text = text.strip(" \t\r\n")
     try:
         from _json import make_scanner  # the C parts alone cost a hundredth of what json costs
 
         context = type("Context", (), {"strict": True, "object_hook": None, "object_pairs_hook": None})
-        context.parse_float, context.parse_int, context.parse_constant = float, int, staticmethod(no_constant)
+        context.parse_float, context.parse_int, context.parse_constant = float, int, int  # no int is NaN
         value, end = make_scanner(context)(text, 0)
         if end == len(text):
             return value
@@ -91,29 +84,27 @@ def loads(text):
         pass
     import json
 
-    return json.loads(text, parse_constant=no_constant)
+    return json.loads(text, parse_constant=int)
 
 
-def dumps(value):
+def dumps(value, sort=True):
     """Canonical JSON text: ASCII, keys sorted, no spaces. Raises ValueError for NaN and infinities."""
     try:
         from _json import encode_basestring_ascii, make_encoder
 
-        encode = make_encoder(None, None, encode_basestring_ascii, None, ":", ",", True, False, False)
+        encode = make_encoder(None, None, encode_basestring_ascii, None, ":", ",", sort, False, False)
         return "".join(encode(value, 0))
     except Exception:
         import json
 
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return json.dumps(value, sort_keys=sort, separators=(",", ":"), allow_nan=False)
 
 
 def canonical(value):
     """The value with integral floats folded; ValueError for what two JSON readers could read differently."""
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise ValueError("text with a lone surrogate is not canonical")
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError("text with a lone surrogate is not canonical")
+    if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, (int, float)):
         if not abs(value) <= LARGEST_INTEGER:  # nor is NaN
@@ -144,11 +135,7 @@ def digest(tool, args):
 
 
 def state_folder(name):
-    """The folder of a service's state, made where it is missing. Raises OSError where it is not safe.
-
-    It is below the home that the system has for this user, since a repository's settings can set HOME.
-    ``name`` is that of ``anvil_core.names.state_name``, or a whole path.
-    """
+    """A service's folder, below the real home (a project can set HOME), or a whole path. Raises OSError."""
     import posix  # os costs a fifteenth of a start
 
     try:
@@ -177,26 +164,73 @@ def put(path, text, append=False):
     """Write ASCII text in one call, following no link: a new file, or more of a trail. Raises OSError."""
     import posix
 
-    how = posix.O_APPEND if append else posix.O_EXCL
-    file = posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_CLOEXEC | how, 0o600)
-    try:
-        if posix.write(file, text.encode("ascii")) != len(text):
+    how = (posix.O_APPEND if append else posix.O_EXCL) | posix.O_NONBLOCK  # nobody reads a pipe in its place
+    how |= posix.O_WRONLY | posix.O_CREAT | posix.O_NOFOLLOW | posix.O_CLOEXEC
+    with open(posix.open(path, how, 0o600), "wb", buffering=0) as file:
+        if file.write(text.encode("ascii")) != len(text):
             raise OSError(path + " was not written whole.")
-    finally:
-        posix.close(file)
 
 
 def leave(folder, kind, name, data):
-    """Put data into ``folder/kind/name.json``, whole or not at all. Raises OSError."""
+    """Put data, and the time, into ``folder/kind/name.json``, whole; the oldest files go. Raises OSError."""
     import posix
+    from time import time
 
+    text, place = dumps({**data, "time": time()}) + "\n", state_folder(f"{folder}/{kind}") + "/"
+    if len(text) > LARGEST_FILE:
+        raise OSError(f"it would take {len(text)} bytes, of at most {LARGEST_FILE}.")
+    unfinished = f"{place}.{name}.{posix.urandom(4).hex()}"
+    put(unfinished, text)
+    posix.rename(unfinished, f"{place}{name}.json")
     try:
-        posix.mkdir(f"{folder}/{kind}", 0o700)
-    except FileExistsError:
+        kept = sorted(posix.listdir(place), key=lambda one: posix.lstat(place + one).st_mtime)
+        for old in kept[:-KEPT_FILES]:
+            posix.unlink(place + old)
+    except OSError:  # another process was first
         pass
-    unfinished = f"{folder}/{kind}/.{name}.{posix.urandom(4).hex()}"
-    put(unfinished, dumps(data) + "\n")
-    posix.rename(unfinished, f"{folder}/{kind}/{name}.json")
+
+
+def hold(state, about, args, root):
+    """Leave a call for a person to run, and say how. ``about``: a decision's. One form for both rings."""
+    from posix import urandom
+
+    name = urandom(4).hex()
+    try:
+        call = {**about, "id": name, "arguments": canonical(args)}
+        leave(state_folder(state), "pending", name, call)
+    except (OSError, ValueError):
+        return ASK_A_PERSON
+    return ALLOW.format(id=name, root=root)
+
+
+def guard(root, harness, state, tool, args, call_id, human, record=False, decision=None):
+    """A hook's decision; a held call, the record that one is asked and the trail's line are left in state."""
+    from time import gmtime, strftime, time
+
+    decision, mark = decision or evaluate(root + "/catalog.json", tool, args, {"human": human}), None
+    try:
+        mark = digest(tool, args)
+    except (ValueError, RecursionError):
+        pass
+    if decision.code == "human_approval_required" and decision.verb == DENY:
+        decision.reason = refusal(decision.code, tool, how=hold(state, decision.about, args, root))
+    if decision.verb == ASK and record:
+        seen = {**decision.about, "call_id": call_id, "digest": mark, "note": decision.reason}
+        try:
+            leave(state_folder(state), "approvals", sha256(call_id), seen)
+        except (OSError, ValueError, AttributeError) as error:  # the last: a call without an id
+            detail = f"that a person is asked cannot be recorded: {error} Tell the user; do not retry."
+            decision = deny("state_unwritable", tool, detail=detail)
+    now, code = time(), decision.code if decision.verb == DENY else None
+    line = {"time": strftime("%Y-%m-%dT%H:%M:%S", gmtime(now)) + f".{int(now % 1 * 1000):03}Z",
+            "source": "hook " + harness, "call_id": call_id[:128] if isinstance(call_id, str) else None,
+            "tool": tool[:128], "verb": decision.verb, "code": code, "digest": mark,
+            "trace_id": None, "status": None, "ms": None}  # fmt: skip
+    try:
+        put(state_folder(state) + "/trail.jsonl", dumps(line) + "\n", append=True)
+    except Exception:  # the line is for later: what was decided stands
+        pass
+    return decision
 
 
 def read_header(file):
@@ -222,8 +256,7 @@ def find(file, start, end, tool):
         middle = (start + end) // 2
         file.seek(middle - 1)  # the header stands before the lines, so there is always a byte before
         file.readline(LONGEST_LINE)
-        at = file.tell()
-        if at >= end:
+        if (at := file.tell()) >= end:
             end = middle
             continue
         line = file.readline(LONGEST_LINE)
@@ -242,7 +275,7 @@ def parse_line(line, tool):
         entry = loads(line.decode("utf-8").rstrip(",\n"))
     except ValueError:
         raise Unusable(f"the line of {tool} is not JSON.") from None
-    if entry.get("tool") != tool or not {"state", "effect", "idempotency", "confirmation"} <= entry.keys():
+    if entry.get("tool") != tool or not {"id", "state", "idempotency", "confirmation"} <= entry.keys():
         raise Unusable(f"the line of {tool} is not an operation.")
     return entry
 
@@ -252,21 +285,21 @@ def evaluate(catalog_path, tool, args, surface):
     try:
         with open(catalog_path, "rb") as file:
             header, start, end = read_header(file)
-            preview = header.get("preview")
-            if tool != preview:
-                decision = decide(find(file, start, end, tool), args, surface, tool, preview)
+            preview, service = header.get("preview"), header["service"]
+            name = args.get("operation") if tool == preview and isinstance(args, dict) else tool
+            name = name if isinstance(name, str) else tool
+            entry = find(file, start, end, name)
+            if tool == preview:
+                decision = check_state(entry, name) or Decision(PASS)
             else:
-                wanted = args.get("operation") if isinstance(args, dict) else None
-                known = isinstance(wanted, str)
-                entry, wanted = (find(file, start, end, wanted), wanted) if known else (None, tool)
-                decision = check_state(entry, wanted) or Decision(PASS)
-            decision.header = header
+                decision = decide(entry, args, surface, tool, preview)
+            decision.about = {"service": service["id"], "origin": service["origin"], "tool": tool,
+                              "contract_digest": header["contract_digest"],
+                              "operation": entry and entry["id"]}  # fmt: skip
             return decision
-    except OSError as error:
-        problem = f"{catalog_path}: {error.strerror}."
-    except Unusable as error:
-        problem = f"{catalog_path}: {error}"
-    return deny("catalog_unusable", tool, detail=problem)
+    except (OSError, Unusable) as error:
+        detail = f"{error.strerror}." if isinstance(error, OSError) else str(error)
+        return deny("catalog_unusable", tool, detail=f"{catalog_path}: {detail}")
 
 
 def check_state(entry, tool):
@@ -279,14 +312,9 @@ def check_state(entry, tool):
 
 
 def decide(entry, args, surface, tool="this tool", preview=None):
-    """The contract's word on one call: a Decision.
-
-    ``entry`` is the operation's line of the catalog, or None; ``args`` any JSON value; ``surface`` is
-    ``{"human": bool, "how": str}``: whether a person can be asked here, and how else one can approve.
-    """
+    """The Decision on one call. ``entry``: the catalog's line or None; ``surface``: ``human``, ``how``."""
     tool = entry["tool"] if entry else tool
-    refused = check_state(entry, tool)
-    if refused:
+    if refused := check_state(entry, tool):
         return refused
     if not isinstance(args, dict):
         lacking = [need("invalid_arguments", "(all)", "object", {}, NOT_AN_OBJECT)]
@@ -295,8 +323,7 @@ def decide(entry, args, surface, tool="this tool", preview=None):
     dry_run = None if human else entry["dry_run_argument"]
     if dry_run and args.get(dry_run) is True:
         return Decision(PASS)
-    lacking = missing(entry, args)
-    if lacking:
+    if lacking := missing(entry, args):
         return deny(lacking[0]["code"], tool, lacking, look_first(dry_run, preview))
     if human:
         try:
@@ -317,6 +344,8 @@ def missing(entry, args):
     if name and not human and not isinstance(args.get(name, False), bool):
         problem = f"must be a boolean, not {kind(args[name])}."
         found.append(need("invalid_arguments", name, "boolean", True, problem))
+    if human and NOTE in args:
+        found.append(need("invalid_arguments", NOTE, "none", None, "is not an argument. Leave it out."))
     name = confirmation["argument"]
     if confirmation["required"] and not human and args.get(name) is not True:
         problem = f"must be the boolean true, not {kind(args[name])}." if name in args else "missing."

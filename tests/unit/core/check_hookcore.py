@@ -75,6 +75,7 @@ def hook_results(folder):
         cases = decisions.table(table.name)
         for case in cases["cases"]:
             command = [sys.executable, "-I", "-S", "-B", str(script), harness, *cases["arguments"]]
+            command[-1] = str(folder / "state")
             done = subprocess.run(command, input=case["stdin"].encode(), capture_output=True, check=False)
             got = {"exit": done.returncode, "stdout": done.stdout.decode()}
             wanted = {key: case[key] for key in got}

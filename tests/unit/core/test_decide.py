@@ -92,7 +92,7 @@ def test_each_text_names_the_tool_and_fills_in_all_it_needs(code):
 
 
 def test_each_lacking_argument_has_an_example_of_its_own_type():
-    types = {"boolean": bool, "object": dict, "string": str}
+    types = {"boolean": bool, "object": dict, "string": str, "none": type(None)}
     for case in DECIDE:
         for one in decisions.decide_case(hookcore, case, KNOWN).required:
             assert set(one) == {"code", "argument", "type", "problem", "example"}

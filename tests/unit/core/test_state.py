@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -102,7 +104,10 @@ def test_leave_puts_whole_json(tmp_path):
     hookcore.leave(str(tmp_path), "approvals", "ab", {"b": 1, "a": "é"})
     hookcore.leave(str(tmp_path), "approvals", "ab", {"b": 2})
     assert [path.name for path in (tmp_path / "approvals").iterdir()] == ["ab.json"]
-    assert (tmp_path / "approvals" / "ab.json").read_bytes() == b'{"b":2}\n'
+    text = (tmp_path / "approvals" / "ab.json").read_text(encoding="ascii")
+    assert text == hookcore.dumps(json.loads(text)) + "\n"
+    assert abs(json.loads(text).pop("time") - time.time()) < 60
+    assert {**json.loads(text), "time": 0} == {"b": 2, "time": 0}
     assert stat.S_IMODE((tmp_path / "approvals").stat().st_mode) == 0o700
 
 

@@ -20,6 +20,7 @@ State = Literal["generated", "review_required", "approved", "blocked"]
 KeyMode = Literal["natural", "key_supported", "required", "none"]
 Retries = Literal["never", "safe", "always"]
 Trail = Literal["required", "best_effort"]
+ApprovalForms = Literal["listed", "any", "none"]
 
 RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high", "financial", "destructive")
 
@@ -101,6 +102,8 @@ class Service(Frozen):
 
     ``loopback_credentials``: a server on this machine that stands in for the API gets them too.
     ``trail``: whether a mutation may be sent although the trail cannot say so.
+    ``approval_elicitation``: whose forms a person may approve a call in: of the clients that are listed as
+    showing them to a person, of any, or of none.
     """
 
     id: str = Field(pattern=f"^{SERVICE_ID}$", max_length=LONGEST_SERVICE_ID)
@@ -112,6 +115,7 @@ class Service(Frozen):
     auth: tuple[AuthScheme, ...] = ()
     loopback_credentials: bool = False
     trail: Trail = "required"
+    approval_elicitation: ApprovalForms = "listed"
     source: Source
 
 

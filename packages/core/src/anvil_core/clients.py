@@ -41,7 +41,8 @@ class Client(Frozen):
     """One harness's MCP client, from the version ``minimum`` on, on which its facts were measured.
 
     ``call_id``: the keys of a call's ``_meta`` that may hold the harness's own id of the call, in order.
-    ``tool_meta``: what to put into the ``_meta`` of the tools that need a person.
+    ``tool_meta``: what to put into the ``_meta`` of the tools that need a person; ``no_record``: what the
+    user can do where its hook did not see such a call.
     """
 
     harness: str
@@ -53,6 +54,7 @@ class Client(Frozen):
     cancel: Meaning = "unknown"
     proof: Proof = "nothing"
     tool_meta: dict[str, Any] = Field(default_factory=dict)
+    no_record: str = ""
     unattended: tuple[Unattended, ...] = ()
 
     def is_unattended(self, meta: Mapping[str, Any]) -> bool:

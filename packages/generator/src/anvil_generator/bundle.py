@@ -116,6 +116,7 @@ def _harness_files(compiled: Compiled, facts: dict[str, str]) -> Iterator[Emitte
             "state": names.state_name(compiled.air.service.id, str(compiled.air.service.origin)),
             "contract": harness.contract,
             "variables": credentials.variables(compiled.air),
+            "asked_by_form": _asked_by_form(compiled.air),
         }
         for path, template in harness.templates():
             yield EmittedFile(path, environment.from_string(template).render(values).encode(), "rendered")
@@ -148,6 +149,14 @@ def _conformance_files(compiled: Compiled) -> Iterator[EmittedFile]:
     }
     state = names.state_name(service.id, str(service.origin))
     yield EmittedFile("tests/conformance.json", _dump({"state": state, "harnesses": facts}), "dumped")
+
+
+def _asked_by_form(air: Air) -> list[str]:
+    """The tools for which the server itself asks a person, where the client is one that it may ask."""
+    if air.service.approval_elicitation == "none":
+        return []
+    approved = (one for one in air.operations if one.state == "approved")
+    return sorted(one.name for one in approved if one.confirmation.human_approval)
 
 
 def _clients(compiled: Compiled) -> bytes:

@@ -138,6 +138,7 @@ def _service(project: Project, document: Document, service_id: str | None, home:
         auth=credentials.with_sources(document.auth, project, identifier),
         loopback_credentials=project.manifest.loopback_credentials,
         trail=project.manifest.trail,
+        approval_elicitation=project.manifest.approval_elicitation,
         source={"kind": document.kind, "uri": document.uri, "sha256": document.sha256},
     )
 
@@ -252,6 +253,10 @@ def _warnings(
         text = "a mutation may be sent although the trail cannot say so"
         at = project.manifest_file.position("trail")
         found.append(Problem(severity="warning", code="trail_best_effort", message=text, position=at))
+    if project.manifest.approval_elicitation == "any":
+        text = "a client that is not known to show a form to a person may approve calls that need one"
+        at = project.manifest_file.position("approval_elicitation")
+        found.append(Problem(severity="warning", code="approval_by_any_form", message=text, position=at))
     if not approved:
         position = Position(file=project.approvals_file.name)
         found.append(

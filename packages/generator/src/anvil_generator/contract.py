@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import hookcore
 from anvil_core import media_types, request_headers
 from anvil_core.air import (
     RISKS,
@@ -94,12 +95,18 @@ def contract(
         draft.problems += [
             f'{what}: this lowers a guard; add loosen: {{because: "..."}}' for what in draft.loosened
         ]
+    auth = found.auth or auth if said.auth is None else said.auth
+    operation = _operation(found, name, identifier, said, draft, inferred, auth)
+    if operation.confirmation.human_approval and hookcore.NOTE in operation.input.json_schema.get(
+        "properties", {}
+    ):
+        draft.problems.append(
+            f"confirmation.human_approval: the operation has an argument {hookcore.NOTE} of its own"
+        )
     problems = tuple(
         Problem(severity="error", code="manifest_refused", message=text, position=position, operation=name)
         for text in draft.problems
     )
-    auth = found.auth or auth if said.auth is None else said.auth
-    operation = _operation(found, name, identifier, said, draft, inferred, auth)
     because = said.loosen.because if said.loosen else None
     words = {**said.model_dump(exclude={"loosen", "name", "state", "auth"}), "human_approval": policy}
     words |= {"auth": auth} if auth != found.auth else {}

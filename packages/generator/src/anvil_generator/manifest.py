@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from anvil_core.air import Frozen, KeyForm, KeyMode, Location, Retries, Risk, Trail
+from anvil_core.air import ApprovalForms, Frozen, KeyForm, KeyMode, Location, Retries, Risk, Trail
 from anvil_core.names import LONGEST_SERVICE_ID, SERVICE_ID, TOOL_NAME
 from anvil_generator.yamlfiles import YamlFile, read_yaml, validate
 
@@ -93,6 +93,7 @@ class Manifest(Frozen):
     loopback_credentials: bool = False
     auth: Auth = ()
     trail: Trail = "required"
+    approval_elicitation: ApprovalForms = "listed"
     operations: dict[str, ManifestOperation] = Field(default_factory=dict)
 
 

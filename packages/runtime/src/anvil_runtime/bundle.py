@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from anvil_core import catalog
 from anvil_core.air import Air, Operation
 from anvil_core.clients import Clients
 from anvil_runtime.words import MEND
@@ -42,6 +43,7 @@ class Bundle:
     """The version of Anvil that compiled it."""
     clients: Clients = field(default_factory=Clients)
     """What is known of the programs that may call: without it, none is known."""
+    folder: Path | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Operation]:
@@ -50,6 +52,11 @@ class Bundle:
     @cached_property
     def by_id(self) -> dict[str, Operation]:
         return {operation.id: operation for operation in self.air.operations}
+
+    @cached_property
+    def contract_digest(self) -> str:
+        """As it stands in the header of the catalog, which the hooks read."""
+        return catalog.contract_digest(catalog.lines(self.air))
 
     @property
     def served(self) -> list[Operation]:
@@ -66,7 +73,7 @@ def load(folder: Path) -> Bundle:
     except OSError as error:
         raise BundleError(f"{file}: {error.strerror}.") from None
     try:
-        return Bundle(Air.model_validate_json(text), _compiler(folder), _clients(folder))
+        return Bundle(Air.model_validate_json(text), _compiler(folder), _clients(folder), folder)
     except ValidationError as error:
         raise BundleError(f"{file}: {_what_is_wrong(text, error)}") from None
 

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anvil_runtime import client, gates, trail
+from anvil_runtime import client, gates, human, trail
 from anvil_runtime.arguments import Validators, need, problems
 from anvil_runtime.caller import COMMAND_LINE, Caller, NeedsAnswer
 from anvil_runtime.confirming import ClosedCalls, confirmed
@@ -84,9 +84,10 @@ def execute(executor: Executor, tool: str, args: object, caller: Caller = COMMAN
 
     The trail has a line of it, whatever it is. Raises NeedsAnswer where a person must be asked first.
     """
+    args, note = human.without_note(executor, executor.bundle.by_name.get(tool), args, caller)
     record = _begin(executor, tool, args, caller)
     try:
-        result = _answer(replace(executor, send=record.sending(executor.send)), tool, args, caller)
+        result = _answer(replace(executor, send=record.sending(executor.send)), tool, args, note, caller)
     except NeedsAnswer:
         record.asking()
         raise
@@ -109,7 +110,9 @@ def _begin(executor: Executor, tool: str, args: object, caller: Caller) -> trail
     return trail.begin(executor.folder, tool, args, caller, executor.secrets, mutation=mutation, must=must)
 
 
-def _answer(executor: Executor, tool: str, args: object, caller: Caller) -> Refusal | dict[str, Any]:
+def _answer(
+    executor: Executor, tool: str, args: object, note: object, caller: Caller
+) -> Refusal | dict[str, Any]:
     try:
         bundle = executor.bundle
         if tool == bundle.air.preview:
@@ -117,7 +120,7 @@ def _answer(executor: Executor, tool: str, args: object, caller: Caller) -> Refu
         operation = bundle.by_name.get(tool)
         if operation is None:
             return refuse("unknown_operation", tool)
-        return _run(executor, operation, args, caller)
+        return _run(executor, operation, args, note, caller)
     except Exception as error:  # noqa: BLE001  # the model gets an envelope, the log the traceback
         executor.secrets.print_traceback()
         return refuse_internally(tool, error)
@@ -127,7 +130,13 @@ def _outcome(result: Refusal | dict[str, Any], trace_id: str) -> Outcome:
     return Outcome(envelope(result, trace_id), result) if isinstance(result, Refusal) else Outcome(result)
 
 
-def _run(executor: Executor, operation: Operation, args: object, caller: Caller) -> Refusal | dict[str, Any]:
+def _run(
+    executor: Executor,
+    operation: Operation,
+    args: object,
+    note: object,
+    caller: Caller,
+) -> Refusal | dict[str, Any]:
     preview = executor.bundle.air.preview
     refused = gates.before_planning(operation, args, preview, executor.validators)
     if refused:
@@ -143,6 +152,9 @@ def _run(executor: Executor, operation: Operation, args: object, caller: Caller)
         return settled
     if gates.is_dry_run(operation, settled):
         return _plan_answer(executor, operation, settled, plan, goal)
+    unapproved = human.approval_gate(executor, operation, settled, note, caller)
+    if unapproved:
+        return unapproved
     return send_call(executor, operation, settled, plan, goal)
 
 

@@ -30,7 +30,11 @@ _NO_WORDS = "is not what the contract asks for."
 
 def safety_gates(operation: Operation, args: object, preview: str | None = None) -> Refusal | None:
     """The contract's safety alone: the same gates without what needs the API's schema or its origin."""
-    return before_planning(operation, args, preview) or before_sending(operation, args, preview)
+    return (
+        before_planning(operation, args, preview)
+        or before_sending(operation, args, preview)
+        or human_gate(operation)
+    )
 
 
 def before_planning(
@@ -55,7 +59,7 @@ def before_sending(
     return (
         credentials_gate(operation, goal, credentials)
         or control_gate(operation, args, preview)
-        or human_gate(operation, args)
+        or canonical_gate(operation, args)
     )
 
 
@@ -156,8 +160,8 @@ def key_fits(key: object, form: KeyForm) -> bool:
     return form.format != "uuid" or _UUID.fullmatch(key) is not None
 
 
-def human_gate(operation: Operation, args: dict[str, Any]) -> Refusal | None:
-    """Refused whenever a person must approve: no argument is an approval."""
+def canonical_gate(operation: Operation, args: dict[str, Any]) -> Refusal | None:
+    """Refuse what a person's approval cannot be bound to."""
     if not operation.confirmation.human_approval:
         return None
     try:
@@ -165,4 +169,11 @@ def human_gate(operation: Operation, args: dict[str, Any]) -> Refusal | None:
     except ValueError as error:
         detail = f"{error}. Send other arguments."
         return refuse("arguments_not_canonical", operation.name, detail=detail)
+    return None
+
+
+def human_gate(operation: Operation) -> Refusal | None:
+    """Refused whenever a person must approve: no argument is an approval, and ``human`` says what is."""
+    if not operation.confirmation.human_approval:
+        return None
     return refuse("human_approval_required", operation.name, how=ASK_A_PERSON)

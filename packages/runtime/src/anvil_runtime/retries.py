@@ -41,7 +41,9 @@ def may_repeat(operation: Operation, outcome: client.Answer | Exception, *, idem
     """Whether this outcome allows the same request once more."""
     if operation.retries == "never":
         return False
-    if type(outcome) is client.NotSentError:
+    if isinstance(outcome, client.OriginChangedError):
+        return False
+    if isinstance(outcome, client.NotSentError):
         return True
     idempotent = idempotent or operation.retries == "always"
     if isinstance(outcome, client.Answer):

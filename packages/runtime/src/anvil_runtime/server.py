@@ -6,6 +6,7 @@ other commands do without.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import traceback
@@ -14,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anvil_core import tools
-from anvil_runtime import answers, client, served, unreadable
+from anvil_runtime import answers, approvals, client, served, unreadable
 from anvil_runtime.bundle import BundleError, load
 from anvil_runtime.caller import NeedsAnswer
 from anvil_runtime.elicitation import Questions, caller_of, input_required
@@ -22,7 +23,7 @@ from anvil_runtime.execute import Executor, Outcome, execute
 from anvil_runtime.redaction import CleanLog
 from anvil_runtime.refusals import envelope, refuse
 from anvil_runtime.retries import Pace
-from anvil_runtime.state import StateFolder
+from anvil_runtime.state import StateError, StateFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from anvil_core.air import Air, Operation
+    from anvil_core.clients import Clients
     from anvil_runtime.bundle import Bundle
 
     Answered = mcp_types.CallToolResult | mcp_types.InputRequiredResult
@@ -43,13 +45,13 @@ UNWRITABLE = (
 
 def served_tools(bundle: Bundle) -> list[mcp_types.Tool]:
     """The approved operations and the preview tool, sorted by name."""
-    listed = [operation_tool(operation) for operation in bundle.served]
+    listed = [operation_tool(operation, bundle.clients) for operation in bundle.served]
     if bundle.air.preview:
         listed.append(preview_tool(bundle.air, bundle.air.preview))
     return sorted(listed, key=lambda tool: tool.name)
 
 
-def operation_tool(operation: Operation) -> mcp_types.Tool:
+def operation_tool(operation: Operation, clients: Clients) -> mcp_types.Tool:
     import mcp_types  # noqa: PLC0415
 
     return mcp_types.Tool(
@@ -59,7 +61,7 @@ def operation_tool(operation: Operation) -> mcp_types.Tool:
         input_schema=served.input_schema(tools.input_schema(operation)),
         output_schema=served.output_schema(answers.output_schema(operation)),
         annotations=mcp_types.ToolAnnotations.model_validate(tools.hints(operation)),
-        _meta=contract_meta(operation),
+        _meta={**contract_meta(operation), **person_meta(operation, clients)},
     )
 
 
@@ -71,6 +73,12 @@ def contract_meta(operation: Operation) -> dict[str, Any]:
         "anvil/retries": operation.retries,
         "anvil/auth": [list(schemes) for schemes in operation.auth],
     }
+
+
+def person_meta(operation: Operation, clients: Clients) -> dict[str, Any]:
+    """What makes a harness ask a person about the tool, for all that are known: the list is one for all."""
+    asked = clients.clients if operation.confirmation.human_approval else ()
+    return {key: value for client in asked for key, value in client.tool_meta.items()}
 
 
 def preview_tool(air: Air, name: str) -> mcp_types.Tool:
@@ -176,6 +184,8 @@ def main(folder: Path, state: Path | None = None) -> int:
     except BundleError as error:
         print(f"anvil: {error}", file=sys.stderr)
         return 1
+    with contextlib.suppress(StateError):  # a call that needs the folder says what is wrong with it
+        approvals.sweep(executor.folder.ready())
     import anyio  # noqa: PLC0415
 
     try:

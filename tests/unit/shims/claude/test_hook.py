@@ -9,6 +9,9 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
+from datetime import datetime, timezone
 from importlib import resources
 from pathlib import Path
 
@@ -23,7 +26,8 @@ from anvil_core.air import Confirmation, Effect, Idempotency
 
 FOLDER = Path(str(resources.files("anvil_shims") / "claude"))
 SERVER = "plugin:anvil-payments:api"
-STATE = "payments-0123456789ab"
+KEPT = tempfile.TemporaryDirectory()  # no hook that a test starts writes into the user's own state
+STATE = str(Path(KEPT.name) / "payments-0123456789ab")
 PREFIX = "mcp__plugin_anvil-payments_api__"
 GOOD = {"confirm": True, "idempotency_key": "order-4711"}
 DECIDED = 10
@@ -42,16 +46,21 @@ def make_bundle(folder):
         make_operation("get_item"),
         make_refund(),
         make_operation("shut", state="blocked"),
-        make_operation(
-            "erase_item",
-            effect=Effect(kind="mutation", action="delete", risk="destructive", reversible=False),
-            confirmation=Confirmation(required=True, reason="It cannot be undone.", human_approval=True),
-            idempotency=Idempotency(mode="natural"),
-        ),
+        erase_item(),
     ]
     air = make_air(*operations, preview="preview", service_id="payments")
     (folder / "catalog.json").write_bytes(catalog.write(air, {"claude": [PREFIX]}))
     return folder
+
+
+def erase_item():
+    """An operation that a person must approve each call of."""
+    return make_operation(
+        "erase_item",
+        effect=Effect(kind="mutation", action="delete", risk="destructive", reversible=False),
+        confirmation=Confirmation(required=True, reason="It cannot be undone.", human_approval=True),
+        idempotency=Idempotency(mode="natural"),
+    )
 
 
 def make_event(tool="get_item", arguments=None, **more):
@@ -123,12 +132,209 @@ def test_what_is_not_approved_or_not_known_is_denied(root, tool):
     denied(run(root, make_event(tool)))
 
 
+MODES = ["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"]
+NOTE = "Erase item. Risk: destructive; it cannot be undone. It cannot be undone."
+
+
+def asked(done):
+    """Exactly one JSON object with exactly the keys of a question; what is to be sent is returned."""
+    assert (done.stderr, done.returncode) == (b"", DECIDED)
+    output = json.loads(done.stdout)["hookSpecificOutput"]
+    assert set(output) == {
+        "hookEventName",
+        "permissionDecision",
+        "permissionDecisionReason",
+        "updatedInput",
+    }
+    assert (output["hookEventName"], output["permissionDecision"]) == ("PreToolUse", "ask")
+    assert output["permissionDecisionReason"] == output["updatedInput"]["approval_note"]
+    return output["updatedInput"]
+
+
+def kept(state, kind):
+    return [json.loads(path.read_bytes()) for path in sorted((state / kind).glob("*.json"))]
+
+
+def run_human(root, state, arguments, environ=None, **more):
+    script = str(root / "plugin" / "claude" / "hook.py")
+    command = [sys.executable, "-I", "-S", "-B", script, "claude", "payments", SERVER, str(state)]
+    return run(root, make_event("erase_item", arguments, **more), command, env=environ or {})
+
+
 @pytest.mark.invariant("I3")
-@pytest.mark.parametrize("arguments", [{}, {"confirm": True}, {"approval_note": "yes", "dry_run": True}])
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"])
-def test_a_persons_approval_is_never_the_models(root, arguments, mode):
-    event = make_event("erase_item", arguments, permission_mode=mode)
-    denied(run(root, event), "a person's approval", "Ask the user to run it themselves")
+@pytest.mark.parametrize("arguments", [{}, {"confirm": True}, {"dry_run": True, "approved": True}])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_call_that_needs_a_person_is_asked_about_in_every_mode(root, tmp_path, arguments, mode):
+    sent = asked(run_human(root, tmp_path / "state", arguments, permission_mode=mode))
+    note = sent.pop("approval_note")
+    assert (sent, note) == (arguments, hookcore.approval_note(catalog.entry(erase_item())))
+    (record,) = kept(tmp_path / "state", "approvals")
+    air_header = json.loads((root / "catalog.json").read_bytes())
+    assert abs(record.pop("time") - time.time()) < 60
+    assert record == {
+        "call_id": "toolu_1",
+        "service": "payments",
+        "origin": air_header["service"]["origin"],
+        "contract_digest": air_header["contract_digest"],
+        "operation": erase_item().id,
+        "tool": "erase_item",
+        "digest": hookcore.digest("erase_item", arguments),
+        "note": note,
+    }
+    (path,) = (tmp_path / "state" / "approvals").iterdir()
+    assert path.name == hookcore.sha256("toolu_1") + ".json"
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.invariant("I3")
+@pytest.mark.parametrize("said", ["yes", "", None, True, NOTE])
+def test_a_note_of_the_models_is_denied(root, tmp_path, said):
+    state = tmp_path / "state"
+    denied(run_human(root, state, {"approval_note": said}), "approval_note", "Leave it out")
+    assert kept(state, "approvals") == []
+
+
+@pytest.mark.invariant("I3")
+@pytest.mark.parametrize("mode", MODES)
+def test_where_nobody_attends_it_is_denied_and_held(root, tmp_path, mode):
+    state, nobody = tmp_path / "state", {"CLAUDE_CODE_SESSION_ATTENDED": "0"}
+    arguments = {"id": "o1", "amount": 5.0}
+    reason = denied(run_human(root, state, arguments, nobody, permission_mode=mode), "a person's approval")
+    assert kept(state, "approvals") == []
+    (held,) = kept(state, "pending")
+    assert f"`anvil allow {held['id']}`" in reason
+    assert f"`python3 {root}/mcp/server.py allow {held['id']}`" in reason
+    assert (held["tool"], held["operation"], held["arguments"]) == (
+        "erase_item",
+        erase_item().id,
+        {"id": "o1", "amount": 5},
+    )
+    assert {"service", "origin", "contract_digest", "time"} < held.keys()
+    (path,) = (state / "pending").iterdir()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("said", ["1", "", "00", "true"])
+def test_whatever_else_the_harness_says_of_attendance_is_asked(root, tmp_path, said):
+    asked(run_human(root, tmp_path / "state", {}, {"CLAUDE_CODE_SESSION_ATTENDED": said}))
+
+
+@pytest.mark.invariant("I3")
+@pytest.mark.parametrize(
+    "spoil", [lambda state: state.chmod(0o755), lambda state: (state / "approvals").write_text("")]
+)
+def test_what_cannot_be_recorded_is_denied(root, tmp_path, spoil):
+    state = tmp_path / "state"
+    state.mkdir(mode=0o700)
+    spoil(state)
+    denied(run_human(root, state, {}), "cannot be recorded", "do not retry")
+
+
+@pytest.mark.invariant("I3")
+@pytest.mark.parametrize("call_id", [None, 5, "é", ["x"]])
+def test_a_call_without_a_usable_id_is_denied(root, tmp_path, call_id):
+    denied(run_human(root, tmp_path / "state", {}, tool_use_id=call_id), "cannot be recorded")
+
+
+@pytest.mark.invariant("I3")
+def test_an_id_is_no_path(root, tmp_path):
+    asked(run_human(root, tmp_path / "state", {}, tool_use_id="../../x"))
+    assert [path.name for path in (tmp_path / "state" / "approvals").iterdir()] == [
+        hookcore.sha256("../../x") + ".json"
+    ]
+
+
+def test_the_order_of_the_arguments_stays_and_the_note_is_last(root, tmp_path):
+    sent = asked(run_human(root, tmp_path / "state", {"z": 1, "a": {"y": 1, "b": 2}}))
+    assert list(sent) == ["z", "a", "approval_note"]
+    assert list(sent["a"]) == ["y", "b"]
+
+
+@pytest.mark.parametrize("number", ["1e400", "9007199254740993", "NaN"])
+def test_a_number_that_another_reader_reads_otherwise(root, tmp_path, number):
+    event = json.dumps(make_event("erase_item", {"n": "NUMBER"})).replace('"NUMBER"', number).encode()
+    script = str(root / "plugin" / "claude" / "hook.py")
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-B",
+        script,
+        "claude",
+        "payments",
+        SERVER,
+        str(tmp_path / "state"),
+    ]
+    done = run(root, event, command)
+    if number == "NaN":
+        failed(done)
+    else:
+        denied(done, "not canonical")
+    assert kept(tmp_path / "state", "approvals") == []
+
+
+# What it leaves in the trail
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "verb", "code"),
+    [
+        ("get_item", {}, "pass", None),
+        ("refund_payment", GOOD, "pass", None),
+        ("refund_payment", {}, "deny", "confirmation_required"),
+        ("shut", {}, "deny", "operation_not_approved"),
+        ("nothing", {}, "deny", "unknown_operation"),
+        ("erase_item", {}, "ask", None),
+        ("erase_item", {"approval_note": "x"}, "deny", "invalid_arguments"),
+    ],
+)
+def test_each_decision_is_one_line_of_the_trail(root, tmp_path, tool, arguments, verb, code):
+    script = str(root / "plugin" / "claude" / "hook.py")
+    command = [sys.executable, "-I", "-S", "-B", script, "claude", "payments", SERVER, str(tmp_path / "s")]
+    run(root, make_event(tool, arguments), command)
+    text = (tmp_path / "s" / "trail.jsonl").read_text(encoding="ascii")
+    line = json.loads(text)
+    assert text == json.dumps(line, sort_keys=True, separators=(",", ":")) + "\n"
+    when = datetime.strptime(line.pop("time"), "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    assert abs(when.timestamp() - time.time()) < 60
+    assert line == {
+        "source": "hook claude",
+        "trace_id": None,
+        "call_id": "toolu_1",
+        "tool": tool,
+        "verb": verb,
+        "code": code,
+        "digest": hookcore.digest(tool, arguments),
+        "status": None,
+        "ms": None,
+    }
+
+
+def test_a_line_of_the_trail_is_short_whatever_comes(root, tmp_path):
+    script = str(root / "plugin" / "claude" / "hook.py")
+    command = [sys.executable, "-I", "-S", "-B", script, "claude", "payments", SERVER, str(tmp_path / "s")]
+    event = make_event("\U0001f4a5" * 5000, {"n": 1e300}, tool_use_id="\U0001f4a5" * 5000)
+    denied(run(root, event, command))
+    text = (tmp_path / "s" / "trail.jsonl").read_bytes()
+    assert len(text) < 4096
+    assert json.loads(text)["digest"] is None
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda state: state.chmod(0o755),
+    lambda state: os.mkfifo(state / "trail.jsonl"),
+    lambda state: (state / "trail.jsonl").symlink_to(state / "other"),
+    lambda state: (state / "trail.jsonl").mkdir(),
+])  # fmt: skip
+def test_a_trail_that_cannot_be_written_changes_no_decision(root, tmp_path, spoil):
+    state = tmp_path / "s"
+    state.mkdir(mode=0o700)
+    spoil(state)
+    script = str(root / "plugin" / "claude" / "hook.py")
+    command = [sys.executable, "-I", "-S", "-B", script, "claude", "payments", SERVER, str(state)]
+    passed(run(root, make_event(), command))
+    denied(run(root, make_event("shut"), command), "shut was not sent")
+    assert not (state / "other").exists()
 
 
 @pytest.mark.parametrize("arguments", [[], None, "{}", 5, [GOOD]])
@@ -207,7 +413,7 @@ def test_another_event_is_left_alone(root, name):
 )
 def test_an_impostor_is_denied(root, server):
     """A server of the user's whose name is spelled like ours takes over the name of our tools."""
-    denied(run(root, make_event(mcp_server=server)), "not by " + SERVER, "Remove that server")
+    denied(run(root, make_event(mcp_server=server)), "not by " + SERVER, "Remove it")
 
 
 @pytest.mark.parametrize("old", [{}, {"mcp_server": None}])
@@ -402,8 +608,8 @@ def test_a_closed_stdin_denies(root):
 def test_a_hang_ends_within_the_alarm(root):
     script = root / "plugin" / "claude" / "hook.py"
     source = script.read_text(encoding="utf-8")
-    assert source.count("SECONDS = 8") == 1
-    script.write_text(source.replace("SECONDS = 8", "SECONDS = 1"), encoding="utf-8")
+    assert source.count("SECONDS = 10, 2, 8") == 1
+    script.write_text(source.replace("SECONDS = 10, 2, 8", "SECONDS = 10, 2, 1"), encoding="utf-8")
     command = [sys.executable, "-I", "-S", "-B", str(script), "claude", "payments", SERVER, STATE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.wait(timeout=10) == -14  # SIGALRM: neither 10 nor 0
@@ -412,7 +618,7 @@ def test_a_hang_ends_within_the_alarm(root):
 
 def test_the_alarm_is_shorter_than_the_harnesss_own_limit():
     source = (FOLDER / "hook.py").read_text(encoding="utf-8")
-    seconds = int(source.partition("SECONDS = ")[2].split()[0])
+    seconds = int(source.partition("SECONDS = 10, 2, ")[2].split()[0])
     assert seconds < hooks_file("payments")["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"]
 
 

@@ -10,6 +10,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from importlib import resources
 from pathlib import Path
@@ -25,7 +26,8 @@ from anvil_core.air import Confirmation, Effect, Idempotency
 
 FOLDER = Path(str(resources.files("anvil_shims") / "codex"))
 SERVER = "payments"
-STATE = "payments-0123456789ab"
+KEPT = tempfile.TemporaryDirectory()  # no hook that a test starts writes into the user's own state
+STATE = str(Path(KEPT.name) / "payments-0123456789ab")
 PREFIX = "mcp__payments__"
 GOOD = {"confirm": True, "idempotency_key": "order-4711"}
 DECIDED = 10
@@ -126,12 +128,35 @@ def test_what_is_not_approved_or_not_known_is_denied(root, tool):
     denied(run(root, make_event(tool)))
 
 
+def run_human(root, state, arguments, mode):
+    script = str(root / "plugin" / "codex" / "hook.py")
+    command = [sys.executable, "-I", "-S", "-B", script, "codex", "payments", SERVER, str(state)]
+    return run(root, make_event("erase_item", arguments, permission_mode=mode), command)
+
+
 @pytest.mark.invariant("I3")
-@pytest.mark.parametrize("arguments", [{}, {"confirm": True}, {"approval_note": "yes", "dry_run": True}])
-@pytest.mark.parametrize("mode", ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"])
-def test_a_persons_approval_is_never_the_models(root, arguments, mode):
-    event = make_event("erase_item", arguments, permission_mode=mode)
-    denied(run(root, event), "a person's approval", "Ask the user to run it themselves")
+@pytest.mark.parametrize("mode", ["acceptEdits", "plan", "dontAsk", "bypassPermissions", "", None])
+def test_where_nobody_can_be_asked_it_is_denied_and_held(root, tmp_path, mode):
+    reason = denied(run_human(root, tmp_path / "s", {"id": "o1"}, mode), "a person's approval")
+    (path,) = (tmp_path / "s" / "pending").iterdir()
+    assert f"`anvil allow {path.stem}`" in reason
+    held = json.loads(path.read_bytes())
+    assert (held["id"], held["tool"], held["arguments"]) == (path.stem, "erase_item", {"id": "o1"})
+
+
+@pytest.mark.invariant("I3")
+@pytest.mark.parametrize("arguments", [{}, {"confirm": True}, {"dry_run": True, "approved": True}])
+def test_in_the_terminal_the_server_asks_so_the_hook_says_nothing(root, tmp_path, arguments):
+    """Not a grant: the server shows its form, and Codex would let the call run on which a hook says "ask"."""
+    passed(run_human(root, tmp_path / "s", arguments, "default"))
+    assert not (tmp_path / "s" / "approvals").exists()
+    (line,) = (tmp_path / "s" / "trail.jsonl").read_text(encoding="ascii").splitlines()
+    assert (json.loads(line)["verb"], json.loads(line)["source"]) == ("ask", "hook codex")
+
+
+@pytest.mark.invariant("I3")
+def test_a_note_of_the_models_is_denied(root, tmp_path):
+    denied(run_human(root, tmp_path / "s", {"approval_note": "yes"}, "default"), "approval_note")
 
 
 @pytest.mark.parametrize("arguments", [[], None, "{}", 5, [GOOD]])
@@ -404,8 +429,8 @@ def test_a_closed_stdin_denies(root):
 def test_a_hang_ends_within_the_alarm(root):
     script = root / "plugin" / "codex" / "hook.py"
     source = script.read_text(encoding="utf-8")
-    assert source.count("SECONDS = 8") == 1
-    script.write_text(source.replace("SECONDS = 8", "SECONDS = 1"), encoding="utf-8")
+    assert source.count("SECONDS = 10, 2, 8") == 1
+    script.write_text(source.replace("SECONDS = 10, 2, 8", "SECONDS = 10, 2, 1"), encoding="utf-8")
     command = [sys.executable, "-I", "-S", "-B", str(script), "codex", "payments", SERVER, STATE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.wait(timeout=10) == -14  # SIGALRM: neither 10 nor 0
@@ -414,7 +439,7 @@ def test_a_hang_ends_within_the_alarm(root):
 
 def test_the_alarm_is_shorter_than_the_harnesss_own_limit():
     source = (FOLDER / "hook.py").read_text(encoding="utf-8")
-    seconds = int(source.partition("SECONDS = ")[2].split()[0])
+    seconds = int(source.partition("SECONDS = 10, 2, ")[2].split()[0])
     assert seconds < hooks_file("payments")["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"]
 
 
@@ -617,7 +642,7 @@ def test_emitted_its_limits_are_in_order():
     """The hook's own, the command's, the harness's: each leaves the next one a second."""
     (handler,) = hooks_file("payments")["hooks"]["PreToolUse"][0]["hooks"]
     source = (FOLDER / "hook.py").read_text(encoding="utf-8")
-    own = int(source.partition("SECONDS = ")[2].split()[0])
+    own = int(source.partition("SECONDS = 10, 2, ")[2].split()[0])
     command = int(handler["command"].partition("-s KILL ")[2].split('"')[0])
     assert own < command < handler["timeout"]
 

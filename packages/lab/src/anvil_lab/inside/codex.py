@@ -6,14 +6,13 @@ import hashlib
 import json
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from anvil_lab.inside import answers
 from anvil_lab.inside.place import FOREIGN, PROMPT, Place, Report, Seen, read_json, tool_server, write_json
-from anvil_lab.inside.records import Asked, Call, Refuser, Run, ServedTool
+from anvil_lab.inside.records import Call, Refuser, Run, ServedTool
 from anvil_lab.inside.scripted_messages import LAST_WORDS
 from anvil_lab.inside.scripted_responses import Model, Shape
 
@@ -36,7 +35,6 @@ _BY_HARNESS = re.compile(
 # How an error of the bundle's server looks where the program does not tell (in a terminal, of an agent).
 _ENVELOPE = re.compile(r'\A\{"error": \{"code": "')
 _ABSENT = re.compile(r"unsupported call|is not a function")
-_CLIENT = Path(__file__).with_name("codex_client.py")
 _HEAD = re.compile(r"\A(?:Chunk ID: .*\n|Script \w+\n)?Wall time:? .*\n(?:.*\n)*?Output:\n*")
 
 
@@ -88,11 +86,9 @@ class Codex:
             lines += [f"[mcp_servers.{name}]", f"command = {toml(server[0])}"]
             lines += [f"args = {json.dumps(server[1:])}"]
             lines += [f"default_tools_approval_mode = {toml(mode)}"] if mode is not None else []
-        if run.trust in ("entry", "stale", "off"):
+        if run.trust == "entry":
             for key, value in trust_entries(self._plugin(place), place.bundle):
-                mark = value if run.trust != "stale" else "sha256:" + "0" * 64
-                lines += [f"[hooks.state.{toml(key)}]", f"trusted_hash = {toml(mark)}"]
-                lines += ["enabled = false"] if run.trust == "off" else []
+                lines += [f"[hooks.state.{toml(key)}]", f"trusted_hash = {toml(value)}"]
         return lines
 
     def replace_server(self, place: Place, tools: Sequence[ServedTool]) -> None:
@@ -125,10 +121,6 @@ class Codex:
         return {**place.environment(), "CODEX_HOME": str(place.home / ".codex"), "SCRIPTED_KEY": "dummy"}
 
     def command(self, place: Place, run: Run) -> list[str]:  # noqa: ARG002
-        if run.client is not None:
-            policy = "never" if run.grant == "bypass" else "on-request"
-            access = "danger-full-access" if run.grant == "bypass" else run.access or "read-only"
-            return [sys.executable, "-I", str(_CLIENT), run.client, policy, access, PROMPT]
         if run.person is not None:
             command = [PROGRAM, "--no-daemon"]
         else:
@@ -138,7 +130,7 @@ class Codex:
         else:
             # A shell command cannot run in the program's own sandbox here: the container is the sandbox.
             allowed = run.grant == "allow" and any(call.shell for call in run.calls)
-            command += ["--sandbox", run.access or ("danger-full-access" if allowed else "read-only")]
+            command += ["--sandbox", "danger-full-access" if allowed else "read-only"]
         if run.trust == "bypass":
             command += ["--dangerously-bypass-hook-trust"]
         return [*command, PROMPT] if run.person is None else command
@@ -160,19 +152,17 @@ class Codex:
         terminal.wait(re.escape(LAST_WORDS))
 
     def report(self, output: str) -> Report:
-        notices, asked = [], []
+        notices = []
         for line in output.splitlines():
             event = _json_object(line)
             item = event.get("item") or {}
-            if event.get("type") == "asked":
-                asked.append(_question(event["params"]))
-            elif event.get("type") in ("error", "turn.failed"):
+            if event.get("type") in ("error", "turn.failed"):
                 notices.append(json.dumps(event))
             elif item.get("type") == "error" and "Model metadata" not in str(item.get("message")):
                 notices.append(str(item.get("message")))
             elif item.get("type") == "mcp_tool_call" and item.get("status") == "failed":
                 self.failed.append(_content((item.get("result") or {}).get("content")))
-        return Report(self.version, {}, notices, asked=asked)
+        return Report(self.version, {}, notices)
 
     def seen(self, requests: Sequence[dict[str, Any]], use_id: str) -> Seen:
         for request in reversed(requests):  # the last one of the agent that made the call
@@ -266,15 +256,6 @@ def trust_entries(plugin: str, bundle: Path) -> list[tuple[str, str]]:
 def toml(text: str) -> str:
     """A basic string of TOML; JSON's escapes are all among TOML's."""
     return json.dumps(text)
-
-
-def _question(params: dict[str, Any]) -> Asked:
-    """What the program asked about: a call of a server's tool, or else all that it said."""
-    about = params.get("_meta") or {}
-    if about.get("codex_approval_kind") != "mcp_tool_call":
-        return Asked(json.dumps(params), None)
-    server = re.sub(r"[^A-Za-z0-9_]", "_", str(params["serverName"]))
-    return Asked(f"mcp__{server}__{about['tool_name']}", about.get("tool_params"))
 
 
 def _read_script(text: str) -> tuple[str, bool]:

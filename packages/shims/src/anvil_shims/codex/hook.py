@@ -1,11 +1,8 @@
 """Codex's PreToolUse event on stdin -> the contract's decision -> Codex's answer on stdout.
 
-Called as ``python3 -I -S -B hook.py codex SERVICE SERVER STATE``, for example ``codex payments payments
-payments-0123456789ab``.
-Prints nothing for a call that passes, so that it never grants anything, and for a denial one JSON object
-with the three keys that Codex knows and no other: it lets the call run when it sees a fourth. Codex also
-lets it run after any other failure of a hook, so this ends with 10 when it decided, and the shell around
-it turns anything else into exit code 2 with a reason on stderr, which denies (facts: codex.md 5 and 6).
+Called as ``python3 -I -S -B hook.py codex SERVICE SERVER STATE``, SERVER as ``payments``. Says nothing of
+what passes, so that it grants nothing; a denial has the three keys that Codex knows: with a fourth it runs.
+Ends with 10 when it decided; the shell around it turns all else into 2, which denies.
 """
 
 import sys
@@ -16,8 +13,7 @@ try:
 except ImportError:  # another system: the shell's own time limit holds
     alarm, leave = None, sys.exit  # type: ignore[assignment]
 
-DECIDED, FAILED = 10, 2
-SECONDS = 8
+DECIDED, FAILED, SECONDS = 10, 2, 8
 
 
 def main(argv):
@@ -26,10 +22,17 @@ def main(argv):
     try:
         if alarm:
             alarm(SECONDS)  # die by SIGALRM rather than hang
-        core = load(root + "/plugin/hookcore.py")
-        said = answer_to(core, core.loads(read_event()), server, root + "/catalog.json", state)
+        core = type(sys)("hookcore")  # compiled from its text: a bytecode cache could have been planted
+        with open(root + "/plugin/hookcore.py", "rb") as file:
+            exec(compile(file.read(), file.name, "exec"), core.__dict__)
+        with open(0, "rb", closefd=False) as stdin:
+            event = core.loads(stdin.read().decode("utf-8"))
+        said = answer_to(core, event, harness, server, root, state)
         if said:
-            write_once(said.encode("ascii"))
+            data = core.dumps({"hookSpecificOutput": said}).encode("ascii")
+            with open(1, "wb", buffering=0, closefd=False) as stdout:
+                if stdout.write(data) != len(data):
+                    raise OSError("the answer was not taken whole")  # noqa: TRY301
     except BaseException as error:  # whatever happened: no decision, no call
         said = f"anvil: the {harness} guard of {service} failed: {type(error).__name__}: {error}."
         sys.stderr.write(f"{said} Reinstall the bundle in {root}.\n")
@@ -37,29 +40,17 @@ def main(argv):
     return DECIDED
 
 
-def load(path):
-    """Compile the core from its source text: a bytecode cache could have been planted beside it."""
-    core = type(sys)("hookcore")
-    with open(path, "rb") as file:
-        exec(compile(file.read(), path, "exec"), core.__dict__)
-    return core
-
-
-def read_event():
-    with open(0, "rb", closefd=False) as stdin:
-        return stdin.read().decode("utf-8")
-
-
-def answer_to(core, event, server, catalog, state):  # noqa: ARG001
-    """The JSON text to print, or "" for a call that is not ours or that passes without a word."""
+def answer_to(core, event, harness, server, root, state):
+    """The answer, or None for a call that is not ours or that passes without a word."""
     tool = own_tool(event["tool_name"], server)
     if event["hook_event_name"] != "PreToolUse" or tool is None:
-        return ""
-    surface = {"human": False, "how": core.ASK_A_PERSON}
-    decision = core.evaluate(catalog, tool, event.get("tool_input", {}), surface)
-    if decision.verb != core.PASS:
-        return answer(core, permissionDecision="deny", permissionDecisionReason=decision.reason)
-    return answer(core, additionalContext=decision.context) if decision.context else ""
+        return None
+    attended = event.get("permission_mode") == "default"  # else the form, which the server asks, is declined
+    args, said = event.get("tool_input", {}), {"hookEventName": "PreToolUse"}
+    decision = core.guard(root, harness, state, tool, args, event.get("tool_use_id"), attended)
+    if decision.verb == core.DENY:
+        return dict(said, permissionDecision="deny", permissionDecisionReason=decision.reason)
+    return dict(said, additionalContext=decision.context) if decision.context else None
 
 
 def own_tool(name, server):
@@ -71,16 +62,6 @@ def own_tool(name, server):
     if rest[12:14] == "__" and not set(rest[:12]) - set("0123456789abcdef"):
         return rest[14:]
     return rest[1:] if rest.startswith("_") else None
-
-
-def answer(core, **said):
-    return core.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", **said}})
-
-
-def write_once(data):
-    with open(1, "wb", buffering=0, closefd=False) as stdout:
-        if stdout.write(data) != len(data):
-            raise OSError("the answer was not taken whole")
 
 
 if __name__ == "__main__":
