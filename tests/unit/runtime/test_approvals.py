@@ -118,7 +118,7 @@ def pipe(path):
         lambda path: path.chmod(0o660),
         lambda path: path.write_bytes(b"{"),
         lambda path: path.write_bytes(b"[]"),
-        lambda path: path.write_bytes(b" " * 2**16 + b"{}"),
+        lambda path: path.write_bytes(path.read_bytes() + b" " * 2**16),
         lambda path: (path.unlink(), path.mkdir()),
     ],
 )
@@ -132,6 +132,11 @@ def test_a_file_of_another_user(folder, monkeypatch):
     assert is_own(path.stat())
     monkeypatch.setattr(os, "getuid", lambda: path.stat().st_uid + 1)
     assert not is_own(path.stat())
+
+
+def test_a_pipe_is_no_file_of_the_guards(tmp_path):
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    assert not is_own((tmp_path / "pipe").stat())
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file to another user")

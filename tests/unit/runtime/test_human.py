@@ -248,14 +248,22 @@ def test_the_typed_code_runs_the_call(ready, upstream):
 def test_a_code_that_is_not_exactly_it(ready, upstream, typed):
     make, args = ready
     one = make()
-    refused(execute(one, TOOL, args, at_form(answer("accept", typed))), "No person approved it.")
+    refused(
+        execute(one, TOOL, args, at_form(answer("accept", typed))),
+        "no person approved",
+        code="approval_declined",
+    )
     assert upstream.plans == []
     assert execute(one, TOOL, args, at_form(answer("accept"))).refusal is None  # it was no person's no
 
 
 def test_an_acceptance_without_content(ready, upstream):
     make, args = ready
-    refused(execute(make(), TOOL, args, at_form(answer("accept", content={}))), "No person approved it.")
+    refused(
+        execute(make(), TOOL, args, at_form(answer("accept", content={}))),
+        "no person approved",
+        code="approval_declined",
+    )
     assert upstream.plans == []
 
 
@@ -274,7 +282,11 @@ def test_the_code_of_an_earlier_question_is_worth_nothing(ready, upstream):
     one, first = make(), answer("accept", lambda _: "")
     execute(one, TOOL, args, at_form(first))
     old = first.seen[0].message.partition("type ")[2][:4]
-    refused(execute(one, TOOL, args, at_form(answer("accept", lambda _: old))), "No person approved it.")
+    refused(
+        execute(one, TOOL, args, at_form(answer("accept", lambda _: old))),
+        "no person approved",
+        code="approval_declined",
+    )
     assert upstream.plans == []
 
 
@@ -282,7 +294,9 @@ def test_decline_and_cancel_mean_what_the_client_says(ready, upstream):
     make, args = ready
     one = make("any")
     refused(execute(one, TOOL, args, at_form(answer("decline"))), "could not ask a person", "anvil allow")
-    message = refused(execute(one, TOOL, args, at_form(answer("cancel"))), "No person approved it.")
+    message = refused(
+        execute(one, TOOL, args, at_form(answer("cancel"))), "no person approved", code="approval_declined"
+    )
     assert "anvil allow" not in message
     refused(
         execute(one, TOOL, args, at_form(answer("cancel"), "plain")), "declined or not shown", "anvil allow"
@@ -304,6 +318,18 @@ def test_a_persons_no_closes_exactly_that_call(ready, upstream):
     args["idempotency_key"] = "key-00009"  # the other is of the call above
     refused(execute(one, TOOL, args, at_form(answer("decline"), "plain")), code="approval_declined")
     assert execute(make("any"), TOOL, args, at_form(ask)).refusal is None  # another session
+
+
+def test_a_no_to_the_same_call_meanwhile_counts(ready, upstream):
+    make, args = ready
+    one, yes = make("any"), answer("accept")
+
+    def slow(question):
+        refused(execute(one, TOOL, args, at_form(answer("decline"), "plain")), code="approval_declined")
+        return yes(question)
+
+    refused(execute(one, TOOL, args, at_form(slow)), code="approval_declined")
+    assert upstream.plans == []
 
 
 @pytest.mark.parametrize(

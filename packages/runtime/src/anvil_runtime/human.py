@@ -7,6 +7,7 @@ held for a person to run. Design, section 8; facts: human-approval.md.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import hookcore  # type: ignore[import-untyped,unused-ignore]
@@ -37,10 +38,10 @@ CAUSES: dict[str, str] = {
     "unattended": "Nobody attends this session.",
     "not_asked": "This session could not ask a person.",
     "unknown": "The question was declined or not shown.",
-    "not_approved": "No person approved it. Do not retry unless the user asks for it.",
     "too_long": "Its arguments do not fit into a question to a person.",
 }
 """What stands for ``how`` in the text of human_approval_required, one fixed sentence per cause."""
+NOT_APPROVED = "{tool} was not sent: no person approved this call. Do not retry unless the user asks for it."
 HELD = frozenset({"unseen", "client", "unattended", "not_asked", "unknown", "too_long"})
 """Causes after which the call is held for a person to run elsewhere: nobody looked at it here."""
 
@@ -82,6 +83,9 @@ def approval_gate(
         executor.closed.close(own)
     if cause == "person" or own in executor.closed:  # by this answer, or by one to the same call meanwhile
         return refuse("approval_declined", operation.name)
+    if cause == "not_approved":  # not said to be a person's no: the call stays open
+        said = NOT_APPROVED.format(tool=operation.name)
+        return replace(refuse("approval_declined", operation.name), message=said)
     return refuse_for(executor, operation, args, cause, client) if cause else None
 
 
@@ -132,6 +136,6 @@ def refuse_for(
     if cause in HELD:
         root = executor.bundle.folder
         said.append(hookcore.hold(executor.folder.name, about(executor, operation), args, root or "."))  # type: ignore[no-untyped-call,unused-ignore]
-    elif cause != "not_approved":
+    else:
         said.append(STOP)
     return refuse("human_approval_required", operation.name, how=" ".join(said))
