@@ -174,7 +174,9 @@ def test_a_client_below_the_floor_is_none_that_we_know(ready, upstream, version)
     record(one, args)
     caller = replace(CALL, version=version, ask=answer("accept"))
     refused(execute(one, TOOL, args, caller), "not known to ask a person", "anvil allow")
-    refused(call(one, args, caller), code="invalid_arguments")
+    refused(call(one, args, caller), "not known to ask a person", "anvil allow")
+    assert len(held(one)) == 2
+    assert all(human.NOTE not in one["arguments"] for one in held(one))
     assert upstream.plans == []
 
 
@@ -243,7 +245,8 @@ def test_the_typed_code_runs_the_call(ready, upstream):
 @pytest.mark.parametrize(
     "typed",
     [str.lower, lambda code: f" {code}", lambda code: code + "\n", lambda code: code[:3], lambda _: "",
-     lambda _: "fix 1 bug", lambda code: [code], lambda _: True, lambda code: code[::-1] + "x"],
+     lambda _: "fix 1 bug", lambda code: [code], lambda _: True, lambda code: code[::-1] + "x",
+     lambda code: code + "é", lambda _: "\ud800"],
 )  # fmt: skip
 def test_a_code_that_is_not_exactly_it(ready, upstream, typed):
     make, args = ready

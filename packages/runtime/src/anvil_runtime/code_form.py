@@ -54,9 +54,9 @@ def ask(
 def is_right(reply: Reply) -> bool:
     """Whether exactly the code was typed that this person was shown."""
     given, code = reply.content.get(FIELD), reply.question.expected if reply.question else None
-    return (
-        isinstance(given, str) and code is not None and secrets.compare_digest(given.encode(), code.encode())
-    )
+    if not isinstance(given, str) or not given.isascii() or code is None:
+        return False
+    return secrets.compare_digest(given, code)
 
 
 def text(executor: Executor, operation: Operation, args: dict[str, Any], code: str) -> str:

@@ -49,11 +49,14 @@ HELD = frozenset({"unseen", "client", "unattended", "not_asked", "unknown", "too
 def without_note(
     executor: Executor, operation: Operation | None, args: object, caller: Caller
 ) -> tuple[object, object]:
-    """(arguments, note): the note that the hook put beside the arguments, where its client works so."""
-    client = known(executor, caller)
+    """(arguments, note): the note that the hook put beside the arguments, where its client works so.
+
+    In every version of it: one below the floor is refused for that, not for an argument of the hook's.
+    """
     if operation is None or not operation.confirmation.human_approval or not isinstance(args, dict):
         return args, None
-    if client is None or client.proof != "tool_meta":
+    clients = executor.bundle.clients.clients
+    if not any(one.name == caller.client and one.proof == "tool_meta" for one in clients):
         return args, None
     return {name: value for name, value in args.items() if name != NOTE}, args.get(NOTE)
 
