@@ -141,7 +141,17 @@ def with_loopback_credentials(project: Path) -> None:
     anvil("approve", str(project), "--reads", "--by", "the end-to-end tests")
 
 
+def with_delete_approved(project: Path) -> None:
+    """Approve the operation that asks for a confirmation and for no key."""
+    path = project / "anvil.yaml"
+    manifest = yaml.safe_load(path.read_text(encoding="utf-8"))
+    del manifest["operations"]["customers.delete"]
+    path.write_text(yaml.safe_dump(manifest), encoding="utf-8")
+    anvil("approve", str(project), "customers.delete", "--by", "the end-to-end tests")
+
+
 VARIANTS = {
+    "delete-approved": with_delete_approved,
     "no-human-approval": without_human_approval,
     "dashed-service": with_a_dash,
     "loopback-credentials": with_loopback_credentials,

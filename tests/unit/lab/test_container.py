@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import io
 import os
+import tarfile
 
 import pytest
 from requests.exceptions import ReadTimeout
@@ -76,3 +78,17 @@ def test_strays_are_those_whose_process_has_ended():
     assert container.remove_strays(Client(ours, *strays)) == 2
     assert not ours.removed
     assert all(stray.removed for stray in strays)
+
+
+def test_a_file_of_an_image_is_read_and_the_container_removed():
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as archive:
+        member = tarfile.TarInfo("bash")
+        member.size = 3
+        archive.addfile(member, io.BytesIO(b"abc"))
+    made = Container()
+    made.get_archive = lambda path: ([whole.getvalue()], {"name": path})
+    client = Client(made)
+    client.create = lambda *_, **__: made
+    assert container.read(client, "image", "/bin/bash") == b"abc"
+    assert made.removed

@@ -7,8 +7,9 @@ import pytest
 import tomllib
 
 from anvil_lab import failing
+from anvil_lab.errors import LabError
 from anvil_lab.failing import Row, Table
-from anvil_lab.inside.records import Request, Result, Told
+from anvil_lab.inside.records import Fault, Request, Result, Told
 
 ROOT = Path(__file__).parents[3]
 TABLE = failing.load(ROOT / "tests" / "e2e" / "failures.yaml")
@@ -44,8 +45,26 @@ def test_the_contract_lists_the_rows_that_the_hook_does_not_hold():
         assert [one.id for one in rows if one.held == "nobody"] == []
 
 
+def small(**own):
+    rows = [row(short=True, bare=None, fault=Fault("file", file="plugin/{harness}/x"))]
+    harnesses = {"claude": {}, "codex": own}
+    return Table(bundle="b", tool="t", complete={"c": 1}, bare={"b": 1}, rows=rows, harnesses=harnesses)
+
+
+def test_a_harness_has_the_common_rows_with_its_own_parts_and_rows_of_its_own():
+    table = small(differs={"one": {"held": "server"}}, rows=[{"id": "two", "title": "Two"}])
+    (claude,) = table.of("claude", full=True)
+    codex, two = table.of("codex", full=True)
+    assert (claude.held, codex.held, two.id) == ("hook", "server", "two")
+    assert "bare" in codex.model_fields_set, "null is still an argument"
+    assert table.of("codex", full=False) == [codex]
+    assert table.run("codex", codex, "allow").fault.file == "plugin/codex/x"
+    with pytest.raises(LabError, match="nobody"):
+        small(differs={"nobody": {}}).of("codex", full=True)
+
+
 def test_null_is_an_argument_and_none_given_is_the_tables():
-    table = Table(bundle="b", tool="t", complete={"c": 1}, bare={"b": 1}, rows=[], harnesses={})
+    table = small()
     assert table.run("claude", row(), "allow").calls[1].args == {"b": 1}
     assert table.run("claude", row(bare=None), "allow").calls[1].args is None
 
@@ -85,8 +104,9 @@ def test_a_server_that_was_not_up_is_tried_again_unless_the_row_says_so():
 
 def test_a_gap_stands_out_on_the_page():
     seen = [failing.seen(row(held="server"), grant, result("server")) for grant in failing.GRANTS]
-    text = failing.page(seen, title="T", version="1")
+    text = failing.page(seen, "codex", title="T", version="1")
     assert "| `one` | One | **server** | refused |" in text
+    assert "nox -s e2e-codex" in text
     assert "reached the API: 0 of 2. The hook refused in 0 circumstances; in 1 it" in text
 
 
@@ -100,4 +120,4 @@ def test_the_page_is_what_the_table_says():
             failing.Seen(row=one, grant=grant, held=one.held, complete=one.complete, reached=0, words="")
             for one, grant in failing.trials(TABLE.of(harness, full=True))
         ]
-        assert failing.page(seen, title=title, version=version) == text
+        assert failing.page(seen, harness, title=title, version=version) == text

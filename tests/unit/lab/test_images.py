@@ -5,6 +5,7 @@ import sys
 import tarfile
 
 import pytest
+from docker.errors import ImageNotFound
 
 from anvil_lab import images, wheelhouse
 from anvil_lab.cache import integrity_of, sha256_of
@@ -66,3 +67,34 @@ def test_what_runs_inside_needs_the_standard_library_alone():
                 module = line.split()[1].split(".")[0]
                 assert module == "anvil_lab" or module in sys.stdlib_module_names, f"{name}: {line}"
                 assert module != "anvil_lab" or "anvil_lab.inside" in line, f"{name}: {line}"
+
+
+class Image:
+    def __init__(self, name, key):
+        self.id, self.labels = name, {f"{images.LABEL}.key": key}
+
+
+class Engine:
+    """One tag, which another checkout can give to an image of its own."""
+
+    def __init__(self):
+        self.images, self.tagged, self.built = self, None, 0
+
+    def get(self, tag):
+        if self.tagged is None:
+            raise ImageNotFound(tag)
+        return self.tagged
+
+    def build(self, *, labels, **_):
+        self.built += 1
+        self.tagged = Image(f"sha256:{self.built}", labels[f"{images.LABEL}.key"])
+        return self.tagged, []
+
+
+def test_an_image_is_named_by_what_it_is_and_not_by_a_tag_that_can_move(recipe):
+    engine = Engine()
+    assert images.ensure(engine, recipe) == "sha256:1"
+    assert images.ensure(engine, recipe) == "sha256:1"
+    engine.tagged = Image("sha256:other", "another checkout's")
+    assert images.ensure(engine, recipe) == "sha256:2"
+    assert engine.built == 2

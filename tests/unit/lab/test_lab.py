@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from docker.errors import NotFound
@@ -8,7 +9,7 @@ from docker.errors import NotFound
 from anvil_lab import lab as labs
 from anvil_lab.container import Finished
 from anvil_lab.errors import LabError
-from anvil_lab.inside.records import Call, Run
+from anvil_lab.inside.records import Call, Run, Surroundings
 from anvil_lab.lab import Lab
 from anvil_lab.scenario import Setting, Step, Trial
 
@@ -141,3 +142,25 @@ def test_a_batch_with_a_run_that_failed_is_an_error(bundle, ran, stdout):
     ran["end"] = Finished(0, stdout, "", 1)
     with pytest.raises((LabError, ValueError)):
         lab.batch([Run("claude", "/bundle", [Call(tool="t")])], bundle)
+
+
+def with_files(files):
+    return Run("claude", "/bundle", [Call("t")], surroundings=Surroundings(system=files))
+
+
+def test_runs_with_files_of_the_machines_owner_are_among_their_like(bundle, monkeypatch):
+    made = []
+
+    def run(client, image, command, *, mounts, **_):
+        if command[3] == "batch":
+            own = {mount.target: Path(mount.source).read_text() for mount in mounts[2:]}
+            made.append((len(json.loads(command[5])), own))
+        lines = [json.dumps({"result": json.loads(RESULT)})] * (made[-1][0] if made else 0)
+        return Finished(0, "\n".join(lines), "", 1.0)
+
+    monkeypatch.setattr(labs.container, "run", run)
+    monkeypatch.setattr(labs.container, "read", lambda *asked: f"copy of {asked[2]}".encode())
+    plain, owned = with_files({}), with_files({"/etc/x": "text", "/bin/sh": "@/bin/bash"})
+    results = Lab(Client(), "claude", "image", "key").batch([plain, owned, plain], bundle)
+    assert len(results) == 3
+    assert made == [(2, {}), (1, {"/etc/x": "text", "/bin/sh": "copy of /bin/bash"})]

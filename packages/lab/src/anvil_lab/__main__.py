@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
 
 def _images(folder: Path, harnesses: list[str]) -> int:
     for harness in harnesses or sorted(pins.load(folder).harness):
-        print(lab.start(harness, folder).image)
+        print(f"{harness}: {lab.start(harness, folder).image}")
     return 0
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import tarfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -105,6 +107,18 @@ def run(
             seconds=round(time.monotonic() - began, 3),
             timed_out=exit_code is None,
         )
+    finally:
+        container.remove(force=True, v=True)
+
+
+def read(client: DockerClient, image: str, path: str) -> bytes:
+    """A file of an image."""
+    container: Container = client.containers.create(image, labels={LABEL: "run", OWNER: str(os.getpid())})
+    try:
+        chunks, _ = container.get_archive(path)
+        with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+            member = archive.extractfile(archive.next() or path)
+            return member.read() if member else b""
     finally:
         container.remove(force=True, v=True)
 

@@ -1,17 +1,20 @@
 """Failures of the outer ring: what is broken, which ring refused, and which gaps the contract must list.
 
 Each row is run under each grant: a complete call, then a bare one that the contract must refuse. The hook's
-gap is open where the bare call got as far as the server.
+gap is open where the bare call got as far as the server. A harness has the common rows, some of them with
+other parts or another outcome, and rows of its own.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from anvil_lab.inside.records import Call, Fault, Grant, Run, Surroundings
+from anvil_lab.errors import LabError
+from anvil_lab.inside.records import Call, Fault, Grant, Run, ServedTool, Surroundings, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,7 +43,7 @@ did not, and the server refused alone; in {absent} there was no tool to call. Th
 
 `no tool`: the server could not start either, so that there was nothing to call.
 
-Made by `nox -s e2e-claude -- --full --write-docs` from `tests/e2e/failures.yaml`.
+Made by `nox -s e2e-{harness} -- --full --write-docs` from `tests/e2e/failures.yaml`.
 """
 
 
@@ -57,10 +60,19 @@ class Row(_Frozen):
     fault: Fault | None = None
     surroundings: Surroundings = Surroundings()
     hooks: bool = True
+    trust: Trust = "entry"
+    servers: dict[str, list[ServedTool]] = {}
     bare: Any = None
     filler: int = 0
     held: Ring = "hook"
     complete: Literal["ran", "refused"] = "refused"
+
+
+class Own(_Frozen):
+    """What one harness has: what differs in the common rows, by their ids, and rows of its own."""
+
+    differs: dict[str, dict[str, Any]] = {}
+    rows: list[Row] = []
 
 
 class Table(_Frozen):
@@ -71,10 +83,15 @@ class Table(_Frozen):
     complete: dict[str, Any]
     bare: dict[str, Any]
     rows: list[Row]
-    harnesses: dict[str, list[Row]]
+    harnesses: dict[str, Own]
 
     def of(self, harness: str, *, full: bool) -> list[Row]:
-        return [row for row in [*self.rows, *self.harnesses[harness]] if full or row.short]
+        own = self.harnesses[harness]
+        unknown = set(own.differs) - {row.id for row in self.rows}
+        if unknown:
+            raise LabError(f"{harness} differs in rows that are not there: {', '.join(sorted(unknown))}")
+        common = [_changed(row, own.differs.get(row.id, {})) for row in self.rows]
+        return [row for row in [*common, *own.rows] if full or row.short]
 
     def run(self, harness: str, row: Row, grant: Grant) -> Run:
         bare = self.bare if "bare" not in row.model_fields_set else row.bare
@@ -85,10 +102,16 @@ class Table(_Frozen):
             grant=grant,
             install="plugin-dir",
             hooks=row.hooks,
-            fault=row.fault,
+            fault=row.fault and replace(row.fault, file=row.fault.file.replace("{harness}", harness)),
+            trust=row.trust,
+            servers=row.servers,
             surroundings=row.surroundings,
             prepared="/prepared",
         )
+
+
+def _changed(row: Row, parts: dict[str, Any]) -> Row:
+    return Row.model_validate({**row.model_dump(exclude_unset=True), **parts})
 
 
 class Seen(_Frozen):
@@ -150,7 +173,7 @@ def open_gaps(all_seen: Iterable[Seen]) -> set[str]:
     return {one.row.id for one in all_seen if one.open}
 
 
-def page(all_seen: list[Seen], *, title: str, version: str) -> str:
+def page(all_seen: list[Seen], harness: str, *, title: str, version: str) -> str:
     """The page for `docs/reference`: the same text for the same outcome."""
     rows = list(dict.fromkeys(one.row.id for one in all_seen))
     of = {row: [one for one in all_seen if one.row.id == row] for row in rows}
@@ -164,4 +187,4 @@ def page(all_seen: list[Seen], *, title: str, version: str) -> str:
         complete = " / ".join(dict.fromkeys(one.complete for one in of[row]))
         shown = f"**{held}**" if row in gaps else held
         lines.append(f"| `{row}` | {of[row][0].row.title} | {shown} | {complete} |")
-    return _PAGE.format(title=title, version=version, lines="\n".join(lines), **counts)
+    return _PAGE.format(harness=harness, title=title, version=version, lines="\n".join(lines), **counts)

@@ -81,25 +81,28 @@ def write_context(recipe: Recipe, out: IO[bytes]) -> None:
 
 
 def ensure(client: DockerClient, recipe: Recipe) -> str:
-    """The image's tag; built only where the one that is there was made of something else."""
+    """The image's id; built only where the one that has the tag was made of something else.
+
+    Not the tag: another checkout may give it to an image of its own in the middle of our runs.
+    """
     key = recipe.key()
     try:
-        if client.images.get(recipe.tag).labels.get(f"{LABEL}.key") == key:
-            return recipe.tag
+        image = client.images.get(recipe.tag)
+        if image.labels.get(f"{LABEL}.key") == key:
+            return str(image.id)
     except ImageNotFound:
         pass
     with tempfile.TemporaryFile(dir=recipe.cache) as context:
         write_context(recipe, context)
         context.seek(0)
-        _build(client, recipe, context, key)
-    return recipe.tag
+        return _build(client, recipe, context, key)
 
 
-def _build(client: DockerClient, recipe: Recipe, context: IO[bytes], key: str) -> None:
+def _build(client: DockerClient, recipe: Recipe, context: IO[bytes], key: str) -> str:
     # The library speaks to the classic builder only. Should an engine lose it, this function becomes
     # `docker buildx build --load -` with the same tar on its standard input.
     try:
-        client.images.build(
+        image, _ = client.images.build(
             fileobj=context,
             custom_context=True,
             tag=recipe.tag,
@@ -118,6 +121,7 @@ def _build(client: DockerClient, recipe: Recipe, context: IO[bytes], key: str) -
                 f"{LABEL}.base": recipe.base,
             },
         )
+        return str(image.id)
     except BuildError as error:
         log = "".join(str(line.get("stream", "")) for line in error.build_log)
         raise LabError(f"building {recipe.tag} failed: {error.msg}\n{log[-1500:]}") from error

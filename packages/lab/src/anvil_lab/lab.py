@@ -5,7 +5,10 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from docker.errors import NotFound
@@ -19,8 +22,7 @@ from anvil_lab.inside.records import Result
 from anvil_lab.scenario import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from docker import DockerClient
 
@@ -47,7 +49,8 @@ class Lab:
         """Run a trial on a bundle; the result, and the seconds that it took in all."""
         mounts = [Mount(str(bundle), BUNDLE), Mount(self.prepared(bundle), PREPARED)]
         run = trial.run(self.harness, BUNDLE, PREPARED)
-        finished = self.execute([*_INSIDE, "run", json.dumps(as_json(run))], mounts)
+        with self._owned(run.surroundings.system) as owned:
+            finished = self.execute([*_INSIDE, "run", json.dumps(as_json(run))], [*mounts, *owned])
         lines = finished.stdout.splitlines()
         if finished.exit_code != 0 or not lines:
             how = "timed out" if finished.timed_out else f"ended with {finished.exit_code}"
@@ -60,7 +63,7 @@ class Lab:
         bundle: Path,
         once_more: Callable[[int, Result], bool] = lambda _number, _result: False,
     ) -> list[Result]:
-        """Many runs, several to a container.
+        """Many runs, several to a container; those with files of the machine's owner are among their like.
 
         `once_more` says of a result that it tells nothing, as where the bundle's server was not up in time:
         such runs are made again, twice at most.
@@ -68,8 +71,7 @@ class Lab:
         found: dict[int, Result] = {}
         wanted = list(range(len(runs)))
         for workers in (2, 1, 1):
-            for start in range(0, len(wanted), _IN_ONE_CONTAINER):
-                part = wanted[start : start + _IN_ONE_CONTAINER]
+            for part in _parts(wanted, runs):
                 made = self._batch([runs[number] for number in part], bundle, workers)
                 found |= dict(zip(part, made, strict=True))
             wanted = [number for number in wanted if once_more(number, found[number])]
@@ -81,7 +83,8 @@ class Lab:
         mounts = [Mount(str(bundle), BUNDLE), Mount(self.prepared(bundle), PREPARED)]
         command = [*_INSIDE, "batch", str(workers), json.dumps([as_json(run) for run in runs])]
         limits = Limits(memory="4g", processes=1024, seconds=90 * len(runs))
-        finished = self.execute(command, mounts, limits)
+        with self._owned(runs[0].surroundings.system) as owned:
+            finished = self.execute(command, [*mounts, *owned], limits)
         lines = [json.loads(line) for line in finished.stdout.splitlines()]
         problems = [line["problem"] for line in lines if "problem" in line]
         if finished.exit_code != 0 or problems or len(lines) != len(runs):
@@ -92,6 +95,21 @@ class Lab:
         self, command: Sequence[str], mounts: Sequence[Mount] = (), limits: Limits | None = None
     ) -> Finished:
         return container.run(self.client, self.image, command, mounts=mounts, limits=limits)
+
+    @contextmanager
+    def _owned(self, files: dict[str, str]) -> Iterator[list[Mount]]:
+        """Files of the machine's owner: texts, or copies of other files of the image."""
+        with tempfile.TemporaryDirectory(prefix="anvil-lab-") as folder:
+            mounts = []
+            for number, (path, text) in enumerate(sorted(files.items())):
+                source = Path(folder, str(number))
+                copied = text.startswith("@")
+                source.write_bytes(
+                    container.read(self.client, self.image, text[1:]) if copied else text.encode()
+                )
+                source.chmod(0o755)
+                mounts.append(Mount(str(source), path))
+            yield mounts
 
     def prepared(self, bundle: Path) -> str:
         """Name of a volume with the environment of the bundle's server, made once per lock and launcher."""
@@ -124,6 +142,16 @@ class Lab:
         if finished.exit_code != 0:
             volume.remove(force=True)
             raise LabError(f"the bundle's server cannot be prepared: {finished.stderr[-2000:]}")
+
+
+def _parts(wanted: Sequence[int], runs: Sequence[Run]) -> Iterator[list[int]]:
+    """The runs for one container each: no more than it takes, and all with the same files of its owner."""
+    alike: dict[str, list[int]] = {}
+    for number in wanted:
+        alike.setdefault(json.dumps(runs[number].surroundings.system, sort_keys=True), []).append(number)
+    for numbers in alike.values():
+        for start in range(0, len(numbers), _IN_ONE_CONTAINER):
+            yield numbers[start : start + _IN_ONE_CONTAINER]
 
 
 def start(harness: str, folder: Path | None = None) -> Lab:

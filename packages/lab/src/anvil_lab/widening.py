@@ -1,8 +1,9 @@
 """Never widens: each call under each mode and rule of the user, with the bundle's hook and without it.
 
-The five calls of one mode and rule are turns of one run, the one that the hook refuses last, so that nothing
-that the hook does comes before another call. The bundle's server is replaced, with the hook and without, by
-one that lets everything run: what ran is what the harness and the hook let through.
+The calls of one mode and rule are turns of one run, those that the hook refuses last, so that nothing that
+the hook does comes before another call. The bundle's server is replaced, with the hook and without, by one
+that lets everything run: what ran is what the harness and the hook let through. Where a client shows the
+session, what the harness asked is compared too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from anvil_lab.inside.records import Call, Fault, Rule, Run, ServedTool
+from anvil_lab.inside.records import Call, Fault, Run, ServedTool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,26 +22,12 @@ if TYPE_CHECKING:
     from anvil_lab.inside.records import Fired, Result
 
 LEAST_RAN = 20
-Pair = tuple[str, Rule]
+Pair = tuple[str, str]
 
-_PAGE = """\
-# Never widens: {title}
-
-Measured on {title} {version}: {cells} cells, each run with the bundle's hook and without it. The bundle's
-server is replaced by one that lets everything run, so that a cell shows what the harness and the hook let
-through: a call that reached its server, or a file that was written.
-
-Ran without the hook: {without}. Ran with it: {with_hook}. Ran with it and not without it: {widened}.
-
-{lines}
-
-`stopped`: neither with the hook nor without it. `held back`: without the hook it ran, with it not.
-
-The second half of the proof is the emitted tree: no file in it carries a grant. The keys and words that would
-be one, and planted grants that must be found, are in `tests/packaging/test_bundle_tree.py`.
-
-Made by `nox -s e2e-claude -- --full --write-docs` from `tests/e2e/never_widens.yaml`.
-"""
+# Around the hook's command, where the harness does not tell what its hooks said: the same answer, logged.
+OBSERVED = """\
+event=$(cat); said=$(printf %s "$event" | ( {hook} )); code=$?; \
+printf '%s\\n%s\\n%s\\n' "$event" "$code" "$said" >> {log}; printf %s "$said"; exit $code"""
 
 
 class _Frozen(BaseModel):
@@ -48,7 +35,10 @@ class _Frozen(BaseModel):
 
 
 class CallRow(_Frozen):
-    """A call, and where its effect is seen: the path of a request, or the name of a file."""
+    """A call, and where its effect is seen: the path of a request, or the name of a file.
+
+    `held`: the hook must refuse it.
+    """
 
     title: str
     tool: str | None = None
@@ -57,6 +47,7 @@ class CallRow(_Frozen):
     args: dict[str, Any] = {}
     request: str | None = None
     file: str | None = None
+    held: bool = False
 
     def call(self) -> Call:
         return Call(self.tool, self.foreign, self.shell, self.args)
@@ -66,47 +57,74 @@ class CallRow(_Frozen):
             return self.file in result.made
         return any(request.call == index and request.path == self.request for request in result.requests)
 
+    def asked(self, name: str, result: Result) -> bool:
+        """Whether the harness asked about this call; no other one has its name and its arguments."""
+        return any((one.tool, one.arguments) == (name, self.args) for one in result.asked)
+
 
 class Modes(_Frozen):
-    modes: list[str]
+    """What one harness has: modes and rules by their names, as parts of a run, and the calls it makes.
+
+    `observe`: the harness does not tell what its hooks said.
+    """
+
+    title: str
+    modes: dict[str, dict[str, Any]]
+    rules: dict[str, dict[str, Any]]
+    calls: list[str]
     core: list[Pair]
+    observe: bool = False
 
 
 class Table(_Frozen):
     bundle: str
+    variant: str | None = None
     served: list[ServedTool]
-    rules: list[Rule]
     calls: dict[str, CallRow]
     harnesses: dict[str, Modes]
 
     def pairs(self, harness: str, *, full: bool) -> list[Pair]:
         modes = self.harnesses[harness]
-        return [(mode, rule) for mode in modes.modes for rule in self.rules] if full else modes.core
+        return [(mode, rule) for mode in modes.modes for rule in modes.rules] if full else modes.core
 
-    def run(self, harness: str, pair: Pair, *, hook: bool) -> Run:
+    def rows(self, harness: str) -> dict[str, CallRow]:
+        return {name: self.calls[name] for name in self.harnesses[harness].calls}
+
+    def run(self, harness: str, pair: Pair, *, hook: bool, command: str = "{hook}") -> Run:
+        """With the hook, or with `command` in its place; or without it. Each is installed from a copy."""
+        modes = self.harnesses[harness]
+        fault = None if command == "{hook}" else Fault("command", "before-start", command)
+        if modes.observe:
+            fault = Fault("command", "before-start", OBSERVED.replace("{hook}", command))
         return Run(
             harness=harness,
             bundle="/bundle",
-            calls=[row.call() for row in self.calls.values()],
-            mode=pair[0],
-            rule=pair[1],
+            calls=[row.call() for row in self.rows(harness).values()],
             install="plugin-dir",
             replaced=self.served,
-            # Of the two, this one says what stays as it is: both are installed from a copy.
-            fault=None if hook else Fault("hook-removed", "before-start"),
+            fault=fault if hook else Fault("hook-removed", "before-start"),
+            **modes.modes[pair[0]],
+            **modes.rules[pair[1]],
         )
 
 
 class Cell(_Frozen):
+    """`asked`: by the harness, whatever the answer was."""
+
     mode: str
-    rule: Rule
+    rule: str
     call: str
     ran_with: bool
     ran_without: bool
+    asked_with: bool = False
+    asked_without: bool = False
 
     @property
     def widened(self) -> bool:
-        return self.ran_with and not self.ran_without
+        """A call that was blocked runs or is asked about, or one that was asked about runs unasked."""
+        if self.ran_with:
+            return not self.ran_without or (self.asked_without and not self.asked_with)
+        return self.asked_with and not (self.asked_without or self.ran_without)
 
 
 def load(path: Path) -> Table:
@@ -136,9 +154,20 @@ def problems(run: Run, result: Result, *, hook: bool) -> list[str]:
     ]
     ours = {told.name for told, call in zip(result.told, run.calls, strict=True) if call.tool is not None}
     found += [f"the hook ran for {fired.tool}" for fired in result.fired if fired.tool not in ours]
+    found += [f"{name} ran with other arguments" for name in _changed(run, result)]
+    made = [(told.name, call.args) for told, call in zip(result.told, run.calls, strict=True)]
+    found += [f"asked about no call: {one}" for one in result.asked if (one.tool, one.arguments) not in made]
     if hook and run.rule != "deny" and len(result.fired) != sum(call.tool is not None for call in run.calls):
         found.append(f"the hook ran {len(result.fired)} times")
-    return [f"{run.mode}, {run.rule}, {'with' if hook else 'without'} hook: {words}" for words in found]
+    where = [run.mode, run.rule, run.grant, run.access, run.client, run.shape]
+    named = ", ".join(str(part) for part in where if part is not None)
+    return [f"{named}, {'with' if hook else 'without'} hook: {words}" for words in found]
+
+
+def _changed(run: Run, result: Result) -> list[str]:
+    """The calls whose arguments reached their server as others; its request carries what it was given."""
+    sent = [(request.call, request.body) for request in result.requests if 0 <= request.call < len(run.calls)]
+    return [result.told[call].name for call, body in sent if body != run.calls[call].args]
 
 
 def only_denies(fired: Fired) -> bool:
@@ -156,36 +185,21 @@ def only_denies(fired: Fired) -> bool:
     return set(words) <= allowed and words.get("permissionDecision", "deny") == "deny"
 
 
-def cells(table: Table, pairs: list[Pair], results: list[Result]) -> list[Cell]:
+def cells(table: Table, harness: str, pairs: list[Pair], results: list[Result]) -> list[Cell]:
     """One cell per pair and call; `results` in the order of `runs`."""
     found = []
     for number, (mode, rule) in enumerate(pairs):
         with_hook, without = results[2 * number : 2 * number + 2]
-        for index, (name, row) in enumerate(table.calls.items()):
-            ran = row.ran(index, with_hook), row.ran(index, without)
-            found.append(Cell(mode=mode, rule=rule, call=name, ran_with=ran[0], ran_without=ran[1]))
+        for index, (name, row) in enumerate(table.rows(harness).items()):
+            asked = [row.asked(result.told[index].name, result) for result in (with_hook, without)]
+            cell = Cell(
+                mode=mode,
+                rule=rule,
+                call=name,
+                ran_with=row.ran(index, with_hook),
+                ran_without=row.ran(index, without),
+                asked_with=asked[0],
+                asked_without=asked[1],
+            )
+            found.append(cell)
     return found
-
-
-def page(table: Table, found: list[Cell], *, title: str, version: str) -> str:
-    """The page for `docs/reference`: the same text for the same outcome."""
-    counts = {"cells": len(found), "widened": sum(cell.widened for cell in found)}
-    counts |= {
-        "without": sum(cell.ran_without for cell in found),
-        "with_hook": sum(cell.ran_with for cell in found),
-    }
-    head = "| mode | the user's rule | " + " | ".join(row.title for row in table.calls.values()) + " |"
-    lines = [head, "| --- | --- |" + " --- |" * len(table.calls)]
-    shown = {(cell.mode, cell.rule, cell.call): _shown(cell) for cell in found}
-    for mode, rule in dict.fromkeys((cell.mode, cell.rule) for cell in found):
-        words = [shown[mode, rule, call] for call in table.calls]
-        lines.append(f"| {mode} | {rule} | " + " | ".join(words) + " |")
-    return _PAGE.format(title=title, version=version, lines="\n".join(lines), **counts)
-
-
-def _shown(cell: Cell) -> str:
-    if cell.widened:
-        return "**WIDENED**"
-    if cell.ran_with:
-        return "ran"
-    return "held back" if cell.ran_without else "stopped"

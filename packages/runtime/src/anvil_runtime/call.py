@@ -6,10 +6,12 @@ import difflib
 import json
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anvil_core.tools import input_schema, preview_schema
+from anvil_runtime import client
 from anvil_runtime.arguments import schema_at, type_text
 from anvil_runtime.bundle import BundleError, load
 from anvil_runtime.execute import Executor, Outcome, execute
@@ -76,7 +78,8 @@ def call_as_wished(folder: Path, wish: Wish, state: Path | None = None) -> tuple
 
 def executor_of(bundle: Bundle, environ: Mapping[str, str] | None, state: Path | None) -> Executor:
     made = Executor(bundle, state=StateFolder(str(state)) if state else None)
-    return made if environ is None else replace(made, environ=environ)
+    made = made if environ is None else replace(made, environ=environ)
+    return replace(made, send=partial(client.send, spill=made.spill))
 
 
 def unusable(operation: str, error: BundleError) -> dict[str, Any]:

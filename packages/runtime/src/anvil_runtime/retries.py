@@ -41,9 +41,7 @@ def may_repeat(operation: Operation, outcome: client.Answer | Exception, *, idem
     """Whether this outcome allows the same request once more."""
     if operation.retries == "never":
         return False
-    if isinstance(outcome, client.OriginChangedError):
-        return False
-    if isinstance(outcome, client.NotSentError):
+    if type(outcome) is client.NotSentError:
         return True
     idempotent = idempotent or operation.retries == "always"
     if isinstance(outcome, client.Answer):

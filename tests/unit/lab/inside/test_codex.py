@@ -8,7 +8,7 @@ import tomllib
 from anvil_lab.inside import stage
 from anvil_lab.inside.codex import Codex, trust_entries
 from anvil_lab.inside.place import Place, Seen, read_json, write_json
-from anvil_lab.inside.records import Call, Run, ServedTool
+from anvil_lab.inside.records import Asked, Call, Run, ServedTool
 
 PLUGIN = "anvil-pay@market"
 
@@ -156,3 +156,43 @@ def test_what_the_model_was_told(kind, output, text, by):
     assert codex.refused_by(seen) == by
     assert codex.absent(seen) == ("unsupported" in text)
     assert codex.seen([{"input": items}], "call_0001") == Seen(False, False, "", [])
+
+
+@pytest.mark.parametrize(
+    ("change", "policy", "access"),
+    [
+        ({}, "on-request", "read-only"),
+        ({"access": "danger-full-access"}, "on-request", "danger-full-access"),
+        ({"grant": "bypass"}, "never", "danger-full-access"),
+    ],
+)
+def test_a_client_is_told_what_the_command_line_says(place, change, policy, access):
+    command = Codex().command(place, run(client="decline", **change))
+    assert command[2].endswith("codex_client.py")
+    assert command[3:6] == ["decline", policy, access]
+
+
+def test_the_sandbox_of_a_command_line(place):
+    assert "read-only" in Codex().command(place, run())
+    assert "danger-full-access" in Codex().command(place, run(access="danger-full-access"))
+
+
+def test_trust_of_another_hook_or_switched_off(place):
+    (of_this,) = settled(place)["hooks"]["state"].values()
+    (stale,) = settled(place, trust="stale")["hooks"]["state"].values()
+    (off,) = settled(place, trust="off")["hooks"]["state"].values()
+    assert stale.keys() == of_this.keys()
+    assert stale != of_this
+    assert off == {**of_this, "enabled": False}
+
+
+def test_what_a_client_was_asked():
+    about = {"codex_approval_kind": "mcp_tool_call", "tool_name": "refunds", "tool_params": {"a": 1}}
+    lines = [
+        {"type": "asked", "params": {"serverName": "pay-1", "_meta": about}},
+        {"type": "asked", "params": {"command": "ls"}},
+        {"type": "error", "message": "no"},
+    ]
+    report = Codex().report("\n".join(json.dumps(line) for line in lines))
+    assert report.asked == [Asked("mcp__pay_1__refunds", {"a": 1}), Asked('{"command": "ls"}', None)]
+    assert len(report.notices) == 1

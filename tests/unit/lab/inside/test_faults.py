@@ -8,7 +8,9 @@ import sys
 import pytest
 
 from anvil_lab.inside import faults
-from anvil_lab.inside.records import Fault
+from anvil_lab.inside.place import SEARCH_PATH
+from anvil_lab.inside.records import Fault, Fired
+from anvil_lab.widening import OBSERVED
 
 
 @pytest.fixture
@@ -122,6 +124,30 @@ def test_command_and_time_limit_of_the_hook_are_changed(bundle):
     path = bundle / "plugin" / "claude" / "hooks.json"
     handler = {"type": "command", "command": "guard", "timeout": 10}
     path.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "x", "hooks": [handler]}]}}))
-    faults.edit_hooks(Fault("command", text="echo; {hook}", timeout=1), bundle, "claude")
+    faults.edit_hooks(Fault("command", text="{hook} >> {log}", timeout=1), bundle, "claude", bundle / "log")
     (made,) = json.loads(path.read_text())["hooks"]["PreToolUse"][0]["hooks"]
-    assert made == {"type": "command", "command": "echo; guard", "timeout": 1}
+    assert made == {"type": "command", "command": f"guard >> {bundle}/log", "timeout": 1}
+
+
+def test_the_hooks_file_is_gone(bundle):
+    (bundle / "plugin" / "claude" / "hooks.json").write_text("{}")
+    faults.break_bundle(Fault("hooks-missing"), [bundle], "claude")
+    assert not (bundle / "plugin" / "claude" / "hooks.json").exists()
+
+
+def test_a_logged_hook_answers_as_it_does_without_the_log(tmp_path):
+    event = json.dumps({"tool_name": "mcp__a__b"})
+    hook = "cat >/dev/null; echo why >&2; echo said; exit 2"
+    command = OBSERVED.replace("{hook}", hook).replace("{log}", str(tmp_path / "log"))
+    for _ in range(2):
+        done = subprocess.run(["sh", "-c", command], check=False, input=event, capture_output=True, text=True)
+        assert (done.returncode, done.stdout, done.stderr) == (2, "said", "why\n")
+    assert faults.logged(tmp_path / "log") == [Fired("mcp__a__b", "logged", 2, "said")] * 2
+    assert faults.logged(tmp_path / "none") == []
+
+
+def test_a_program_can_be_hidden(tmp_path):
+    python = faults.ReplaceablePython(tmp_path, SEARCH_PATH)
+    assert shutil.which("timeout", path=python.path)
+    python.hide(["timeout"])
+    assert shutil.which("timeout", path=python.path) is None

@@ -9,7 +9,10 @@ from anvil_lab.inside.place import tool_server
 from anvil_lab.inside.records import ServedTool
 
 SCHEMA = {"type": "object", "properties": {"confirm": {"type": "boolean"}}}
-TOOLS = [ServedTool("echo", "PUT", "/seen"), ServedTool("other", schema=SCHEMA)]
+TOOLS = [
+    ServedTool("echo", "PUT", "/seen"),
+    ServedTool("other", schema=SCHEMA, annotations={"openWorldHint": True}),
+]
 
 
 def talk(api, *messages):
@@ -34,6 +37,9 @@ def test_it_lists_its_tools_and_a_call_reaches_the_api():
     assert hello["result"]["protocolVersion"] == "2025-11-25"
     assert [tool["name"] for tool in listed["result"]["tools"]] == ["echo", "other"]
     assert listed["result"]["tools"][1]["inputSchema"] == SCHEMA
+    usual = {"readOnlyHint": False, "destructiveHint": False}
+    assert listed["result"]["tools"][0]["annotations"] == usual
+    assert listed["result"]["tools"][1]["annotations"] == {**usual, "openWorldHint": True}
     assert called["result"]["content"][0]["text"] == 'echo ran with {"confirm": "true"}'
     assert ping["result"] == {}
     assert unknown["error"]["code"] == -32601

@@ -6,13 +6,14 @@ import hashlib
 import json
 import re
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from anvil_lab.inside import answers
 from anvil_lab.inside.place import FOREIGN, PROMPT, Place, Report, Seen, read_json, tool_server, write_json
-from anvil_lab.inside.records import Call, Refuser, Run, ServedTool
+from anvil_lab.inside.records import Asked, Call, Refuser, Run, ServedTool
 from anvil_lab.inside.scripted_messages import LAST_WORDS
 from anvil_lab.inside.scripted_responses import Model, Shape
 
@@ -35,6 +36,7 @@ _BY_HARNESS = re.compile(
 # How an error of the bundle's server looks where the program does not tell (in a terminal, of an agent).
 _ENVELOPE = re.compile(r'\A\{"error": \{"code": "')
 _ABSENT = re.compile(r"unsupported call|is not a function")
+_CLIENT = Path(__file__).with_name("codex_client.py")
 _HEAD = re.compile(r"\A(?:Chunk ID: .*\n|Script \w+\n)?Wall time:? .*\n(?:.*\n)*?Output:\n*")
 
 
@@ -86,9 +88,11 @@ class Codex:
             lines += [f"[mcp_servers.{name}]", f"command = {toml(server[0])}"]
             lines += [f"args = {json.dumps(server[1:])}"]
             lines += [f"default_tools_approval_mode = {toml(mode)}"] if mode is not None else []
-        if run.trust == "entry":
+        if run.trust in ("entry", "stale", "off"):
             for key, value in trust_entries(self._plugin(place), place.bundle):
-                lines += [f"[hooks.state.{toml(key)}]", f"trusted_hash = {toml(value)}"]
+                mark = value if run.trust != "stale" else "sha256:" + "0" * 64
+                lines += [f"[hooks.state.{toml(key)}]", f"trusted_hash = {toml(mark)}"]
+                lines += ["enabled = false"] if run.trust == "off" else []
         return lines
 
     def replace_server(self, place: Place, tools: Sequence[ServedTool]) -> None:
@@ -121,6 +125,10 @@ class Codex:
         return {**place.environment(), "CODEX_HOME": str(place.home / ".codex"), "SCRIPTED_KEY": "dummy"}
 
     def command(self, place: Place, run: Run) -> list[str]:  # noqa: ARG002
+        if run.client is not None:
+            policy = "never" if run.grant == "bypass" else "on-request"
+            access = "danger-full-access" if run.grant == "bypass" else run.access or "read-only"
+            return [sys.executable, "-I", str(_CLIENT), run.client, policy, access, PROMPT]
         if run.person is not None:
             command = [PROGRAM, "--no-daemon"]
         else:
@@ -130,7 +138,7 @@ class Codex:
         else:
             # A shell command cannot run in the program's own sandbox here: the container is the sandbox.
             allowed = run.grant == "allow" and any(call.shell for call in run.calls)
-            command += ["--sandbox", "danger-full-access" if allowed else "read-only"]
+            command += ["--sandbox", run.access or ("danger-full-access" if allowed else "read-only")]
         if run.trust == "bypass":
             command += ["--dangerously-bypass-hook-trust"]
         return [*command, PROMPT] if run.person is None else command
@@ -152,17 +160,19 @@ class Codex:
         terminal.wait(re.escape(LAST_WORDS))
 
     def report(self, output: str) -> Report:
-        notices = []
+        notices, asked = [], []
         for line in output.splitlines():
             event = _json_object(line)
             item = event.get("item") or {}
-            if event.get("type") in ("error", "turn.failed"):
+            if event.get("type") == "asked":
+                asked.append(_question(event["params"]))
+            elif event.get("type") in ("error", "turn.failed"):
                 notices.append(json.dumps(event))
             elif item.get("type") == "error" and "Model metadata" not in str(item.get("message")):
                 notices.append(str(item.get("message")))
             elif item.get("type") == "mcp_tool_call" and item.get("status") == "failed":
                 self.failed.append(_content((item.get("result") or {}).get("content")))
-        return Report(self.version, {}, notices)
+        return Report(self.version, {}, notices, asked=asked)
 
     def seen(self, requests: Sequence[dict[str, Any]], use_id: str) -> Seen:
         for request in reversed(requests):  # the last one of the agent that made the call
@@ -256,6 +266,15 @@ def trust_entries(plugin: str, bundle: Path) -> list[tuple[str, str]]:
 def toml(text: str) -> str:
     """A basic string of TOML; JSON's escapes are all among TOML's."""
     return json.dumps(text)
+
+
+def _question(params: dict[str, Any]) -> Asked:
+    """What the program asked about: a call of a server's tool, or else all that it said."""
+    about = params.get("_meta") or {}
+    if about.get("codex_approval_kind") != "mcp_tool_call":
+        return Asked(json.dumps(params), None)
+    server = re.sub(r"[^A-Za-z0-9_]", "_", str(params["serverName"]))
+    return Asked(f"mcp__{server}__{about['tool_name']}", about.get("tool_params"))
 
 
 def _read_script(text: str) -> tuple[str, bool]:

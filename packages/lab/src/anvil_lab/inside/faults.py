@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import py_compile
 import re
@@ -12,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anvil_lab.inside.place import read_json, write_json
+from anvil_lab.inside.records import Fired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from anvil_lab.inside.records import Fault, FaultKind
 
+LOG = "fired.log"
 CRASH = 'raise RuntimeError("broken on purpose")\n'
 # What a forger would put in the place of the decision core: nothing is ever missing.
 FORGED = """\
@@ -53,6 +56,7 @@ def break_bundle(fault: Fault, bundles: Iterable[Path], harness: str) -> None:
             "hook-missing": hook.unlink,
             "hook-crashing": partial(hook.write_text, CRASH, encoding="utf-8"),
             "hook-removed": partial(write_json, hooks, {"hooks": {}}),
+            "hooks-missing": hooks.unlink,
             "file": partial(_rewrite, bundle / fault.file, fault.text),
             "bytecode-planted": partial(_plant, [core, hook]),
         }
@@ -60,7 +64,7 @@ def break_bundle(fault: Fault, bundles: Iterable[Path], harness: str) -> None:
             breaking[fault.kind]()
 
 
-def edit_hooks(fault: Fault, bundle: Path, harness: str) -> None:
+def edit_hooks(fault: Fault, bundle: Path, harness: str, log: Path) -> None:
     """What must be changed before the harness reads the bundle: the hook's command, its time limit."""
     path = bundle / "plugin" / harness / "hooks.json"
     if not path.exists():
@@ -68,10 +72,20 @@ def edit_hooks(fault: Fault, bundle: Path, harness: str) -> None:
     hooks = read_json(path)
     for handler in _handlers(hooks):
         if fault.kind == "command":
-            handler["command"] = fault.text.replace("{hook}", handler["command"])
+            text = fault.text.replace("{log}", str(log))
+            handler["command"] = text.replace("{hook}", handler["command"])
         if fault.timeout is not None:
             handler["timeout"] = fault.timeout
     write_json(path, hooks)
+
+
+def logged(log: Path) -> list[Fired]:
+    """What a command wrote to its log: per run of the hook its event, exit code and output, a line each."""
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    runs = zip(*[iter(lines)] * 3, strict=True)
+    return [
+        Fired(json.loads(event)["tool_name"], "logged", int(code), output) for event, code, output in runs
+    ]
 
 
 def plant_bytecode(source: Path) -> None:
@@ -135,6 +149,10 @@ class ReplaceablePython:
             if not re.match(r"python|pypy", name):
                 (self.programs / name).symlink_to(program)
         self.path = f"{self.link.parent}:{self.programs}"
+
+    def hide(self, names: Iterable[str]) -> None:
+        for name in names:
+            (self.programs / name).unlink()
 
     def remove(self) -> None:
         self.link.unlink()

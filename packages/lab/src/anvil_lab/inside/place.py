@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anvil_lab.inside.records import Call, Fired, Refuser, Run, ServedTool
+    from anvil_lab.inside.records import Asked, Call, Fired, Refuser, Run, ServedTool
     from anvil_lab.inside.terminal import Terminal
 
 FOREIGN = "foreign"
@@ -52,6 +52,7 @@ class Report:
     servers: dict[str, str]
     notices: list[str]
     fired: list[Fired] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ Grant = Literal["none", "allow", "bypass"]
 Way = Literal["marketplace", "plugin-dir"]
 When = Literal["before-start", "first-turn"]
 Refuser = Literal["hook", "server", "harness"]
-Trust = Literal["entry", "bypass", "none"]
+Trust = Literal["entry", "bypass", "none", "stale", "off"]
 Rule = Literal["none", "allow", "ask", "deny"]
+Word = Literal["accept", "accept-for-session", "decline"]
 FaultKind = Literal[
     "catalog-missing",
     "catalog-cut-short",
@@ -21,6 +22,7 @@ FaultKind = Literal[
     "hook-missing",
     "hook-crashing",
     "hook-removed",
+    "hooks-missing",
     "python-gone",
     "python-not-executable",
     "python",
@@ -49,13 +51,17 @@ class Call:
 
 @dataclass(frozen=True)
 class ServedTool:
-    """A tool that the replaced server offers, and the request by which its run becomes visible."""
+    """A tool that the replaced server offers, and the request by which its run becomes visible.
+
+    `annotations` stand over those that are usual (see `tool_server.py`).
+    """
 
     name: str
     method: str = "POST"
     path: str = "/"
     schema: dict[str, Any] | None = None
     read_only: bool = False
+    annotations: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,9 @@ class Fault:
     """What is broken, and when.
 
     `text` is, for `python`: a shell script that stands in for python3, which it finds as `{python}`; for
-    `command`: what stands in for the hook's command, which is `{hook}`; for `file`: the new text of the
-    bundle's `file`, whose old one is `{original}`. `timeout` (seconds) replaces the hook's own.
+    `command`: what stands in for the hook's command, which is `{hook}`, and may log to `{log}`; for
+    `file`: the new text of the bundle's `file`, whose old one is `{original}`. `timeout` (seconds) replaces
+    the hook's own. `without`: programs that are not on the path, where it is `python`.
     """
 
     kind: FaultKind
@@ -72,6 +79,7 @@ class Fault:
     text: str = ""
     file: str = ""
     timeout: float | None = None
+    without: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -79,7 +87,8 @@ class Surroundings:
     """What else is there when the harness starts.
 
     In all texts, `{project}` is the project's folder, `{path}` the search path, `{model_port}` the scripted
-    model's port, and `{programs}` a folder with every program of the machine but python3.
+    model's port, and `{programs}` a folder with every program of the machine but python3. `system` are files
+    that only the machine's owner could write, with their texts, or for `@PATH` a copy of that file.
     """
 
     environment: dict[str, str] = field(default_factory=dict)
@@ -87,6 +96,7 @@ class Surroundings:
     project_settings: dict[str, Any] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
+    system: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -104,10 +114,12 @@ class Run:
     """One start of a harness with a bundle installed.
 
     `person` is what the person at the terminal does at each dialog, in the words of `answers.py`; nobody
-    sits there without it. `mode` is a permission mode in the harness's own word; without one, and without
-    `rule`, `grant` says both.
+    sits there without it. `client`: another program shows the session, and answers each of the harness's
+    questions with this word. `access` is how far the harness's own sandbox lets commands go, in its word.
+    `mode` is a permission mode in the harness's own word; without one, and without `rule`, `grant` says both.
     `shape` is the form in which the model calls tools, where the harness has several. `trust` is how the user
-    trusts the plugin's hooks, where the harness wants that: by its settings, by a flag, or not. `servers` are
+    trusts the plugin's hooks, where the harness wants that: by its settings, by a flag, or not; or did trust
+    others (`stale`), or has switched them off. `servers` are
     the user's own by name, beside the bundle's. `subagent`: the calls are made by an agent that the model
     starts for them.
     """
@@ -116,6 +128,8 @@ class Run:
     bundle: str
     calls: list[Call]
     grant: Grant = "none"
+    client: Word | None = None
+    access: str | None = None
     mode: str | None = None
     rule: Rule | None = None
     install: Way = "marketplace"
@@ -173,6 +187,14 @@ class Fired:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A question of the harness before a call, as the program that shows the session got it."""
+
+    tool: str
+    arguments: Any
+
+
+@dataclass(frozen=True)
 class Result:
     version: str
     exit_code: int | None
@@ -187,6 +209,7 @@ class Result:
     stderr: str
     error: str | None = None
     fired: list[Fired] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
 

@@ -72,7 +72,7 @@ def perform(run: Run, *, home: Path, project: Path) -> Result:
         if run.replaced is not None:
             harness.replace_server(place, run.replaced)
         if run.fault is not None:
-            faults.edit_hooks(run.fault, place.bundle, run.harness)
+            faults.edit_hooks(run.fault, place.bundle, run.harness, log=scratch / faults.LOG)
         harness.settle(place, run)
         there = files_in(place.project)
         _provide_server(place, run)
@@ -111,7 +111,8 @@ def perform(run: Run, *, home: Path, project: Path) -> Result:
             offered=model.offered(),
             servers=report.servers,
             notices=report.notices,
-            fired=report.fired,
+            fired=[*report.fired, *faults.logged(scratch / faults.LOG)],
+            asked=report.asked,
             made=sorted(files_in(place.project) - there),
             screens=ended.screens,
             dialogs=ended.dialogs,
@@ -144,6 +145,7 @@ def _with_path(place: Place, run: Run) -> tuple[Place, faults.ReplaceablePython 
     if run.fault is None or not run.fault.kind.startswith("python"):
         return place, None
     python = faults.ReplaceablePython(place.scratch / "path", place.path)
+    python.hide(run.fault.without)
     return replace(place, path=python.path), python
 
 

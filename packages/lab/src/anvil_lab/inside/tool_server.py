@@ -21,7 +21,11 @@ def listed(tool: Json) -> Json:
         "name": tool["name"],
         "description": f"The tool {tool['name']}.",
         "inputSchema": tool.get("schema") or {"type": "object", "additionalProperties": True},
-        "annotations": {"readOnlyHint": tool.get("read_only", False), "destructiveHint": False},
+        "annotations": {
+            "readOnlyHint": tool.get("read_only", False),
+            "destructiveHint": False,
+            **tool.get("annotations", {}),
+        },
     }
 
 
