@@ -196,7 +196,7 @@ def hold(state, about, args, root):
 
     name = urandom(4).hex()
     try:
-        call = {**about, "id": name, "arguments": canonical(args)}
+        call = {**about, "id": name, "bundle": root, "arguments": canonical(args)}
         leave(state_folder(state), "pending", name, call)
     except (OSError, ValueError):
         return ASK_A_PERSON

@@ -411,6 +411,7 @@ def test_a_held_call_says_all_that_is_needed(ready):
     assert one_held == {
         **human.about(one, one.bundle.by_name[TOOL]),
         "id": one_held["id"],
+        "bundle": str(one.bundle.folder or "."),
         "arguments": args,
     }
     assert len(one_held["id"]) == 8

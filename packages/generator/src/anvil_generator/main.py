@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from anvil_generator import errors
+from anvil_generator.commands.allow import allow, pending
 from anvil_generator.commands.approve import approve
 from anvil_generator.commands.call import call
 from anvil_generator.commands.compile import compile_command
@@ -38,6 +39,8 @@ app.command("install")(install)
 app.command("uninstall")(uninstall)
 app.command("doctor")(doctor)
 app.command("verify")(verify)
+app.command("pending")(pending)
+app.command("allow")(allow)
 app.command("call")(call)
 app.command("serve")(serve)
 app.command("decide")(decide)

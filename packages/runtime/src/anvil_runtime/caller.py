@@ -44,14 +44,19 @@ class NeedsAnswer(BaseException):  # no error, and nothing that means an error m
 
 @dataclass(frozen=True)
 class Caller:
-    """``call_id`` and ``meta`` are of the request; ``ask`` shows a form to a person, where the client can."""
+    """``call_id`` and ``meta`` are of the request; ``ask`` shows a form to a person, where the client can.
 
-    channel: Literal["mcp", "command line"]
+    ``approved``: the digest of the one call that a person has just approved at a terminal. Only
+    ``anvil_runtime.allow`` sets it, with the channel "person"; no transport and no argument can.
+    """
+
+    channel: Literal["mcp", "command line", "person"]
     client: str | None = None
     version: str | None = None
     call_id: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     ask: Callable[[Question], Reply] | None = None
+    approved: str | None = None
 
 
 COMMAND_LINE = Caller("command line")

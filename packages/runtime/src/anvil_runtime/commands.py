@@ -11,14 +11,18 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from anvil_runtime import trail_reading as reading
+from anvil_runtime.allow import run_allow, run_pending
 from anvil_runtime.bundle import BundleError, load
-from anvil_runtime.call import FAILED, OK, USAGE, ArgumentFormError, Wish, call_as_wished
+from anvil_runtime.call import FAILED, OK, REFUSED, USAGE, ArgumentFormError, Wish, call_as_wished
+from anvil_runtime.held import HeldError
 from anvil_runtime.state import StateFolder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+ALLOW = "Look at a call that waits for a person, type a code, and send it once. Needs a terminal."
+PENDING = "Show the calls that wait for a person."
 CALL = "Call one operation, with the gates and the refusals of the server."
 LOG = "Show what was decided and called, from the trail."
 ARG_HELP = "One argument. Text where the operation takes only text, else JSON. May be repeated."
@@ -90,7 +94,11 @@ def main(bundle: Path, state: Path | None, words: Sequence[str], program: str) -
         if chosen.command == "call":
             wish = Wish(chosen.operation, chosen.arg, chosen.args, chosen.dry_run)
             return run_call(bundle, wish, state, as_json=chosen.json)
+        if chosen.command == "allow":
+            return allow_and_tell(bundle, state, chosen.id)
         kept = StateFolder(str(state)) if state else StateFolder.of(load(bundle).air.service)
+        if chosen.command == "pending":
+            return run_pending([kept], as_json=chosen.json)
         return run_log([kept], start=chosen.since, tool=chosen.tool, as_json=chosen.json)
     except (ArgumentFormError, ValueError) as error:
         print(f"anvil: {error}", file=sys.stderr)
@@ -98,6 +106,18 @@ def main(bundle: Path, state: Path | None, words: Sequence[str], program: str) -
     except BundleError as error:
         print(f"anvil: {error}", file=sys.stderr)
         return FAILED
+
+
+def allow_and_tell(bundle: Path, state: Path | None, name: str) -> int:
+    """Have a person look at one call. Raises BundleError."""
+    try:
+        envelope, code = run_allow(bundle, state, name)
+    except HeldError as error:
+        print(f"anvil: {error}", file=sys.stderr)
+        return REFUSED
+    if envelope is not None:
+        tell(envelope)
+    return code
 
 
 def parser(program: str) -> argparse.ArgumentParser:
@@ -110,6 +130,10 @@ def parser(program: str) -> argparse.ArgumentParser:
     call.add_argument("--args", metavar="JSON", help=ARGS_HELP)
     call.add_argument("--dry-run", action="store_true", help=DRY_RUN_HELP)
     call.add_argument("--json", action="store_true", help="Print the envelope as JSON.")
+    allow = commands.add_parser("allow", help=ALLOW, description=ALLOW, allow_abbrev=False)
+    allow.add_argument("id", metavar="ID", help="What the refusal named, or `pending` shows.")
+    pending = commands.add_parser("pending", help=PENDING, description=PENDING, allow_abbrev=False)
+    pending.add_argument("--json", action="store_true", help="Print the calls as JSON.")
     log = commands.add_parser("log", help=LOG, description=LOG, allow_abbrev=False)
     log.add_argument("--since", metavar="TIME", help=SINCE_HELP)
     log.add_argument("--tool", metavar="TOOL", help=TOOL_HELP)

@@ -72,6 +72,8 @@ def approval_gate(
     if not operation.confirmation.human_approval:
         return None
     digest = argument_digest(operation, args)
+    if caller.channel == "person" and caller.approved == digest:
+        return None
     client = known(executor, caller)
     if client and client.is_unattended(caller.meta):
         cause: str | None = "unattended"
@@ -138,7 +140,7 @@ def refuse_for(
         said.append(client.no_record)
     if cause in HELD:
         root = executor.bundle.folder
-        said.append(hookcore.hold(executor.folder.name, about(executor, operation), args, root or "."))  # type: ignore[no-untyped-call,unused-ignore]
+        said.append(hookcore.hold(executor.folder.name, about(executor, operation), args, str(root or ".")))  # type: ignore[no-untyped-call,unused-ignore]
     else:
         said.append(STOP)
     return refuse("human_approval_required", operation.name, how=" ".join(said))

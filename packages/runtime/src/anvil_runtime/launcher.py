@@ -36,7 +36,7 @@ BUNDLE = MCP.parent
 LIB = MCP / "lib"
 LOCK = MCP / "requirements.lock"
 NEEDS = (3, 10)
-IN_LIB = ("call", "log")
+IN_LIB = ("call", "log", "allow", "pending")
 """The commands that ``anvil_runtime.commands`` reads."""
 FOREIGN = ("site-packages", "dist-packages")
 COMPLETE = ".anvil-complete"

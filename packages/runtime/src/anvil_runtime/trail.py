@@ -37,7 +37,7 @@ LARGEST_LINE = 4_096
 LARGEST_FILE = 4 * 1024 * 1024
 KEPT = 4
 LONGEST_NAME = 128
-SOURCES = {"mcp": "server", "command line": "command line"}
+SOURCES = {"mcp": "server", "command line": "command line", "person": "person"}
 
 
 class UnrecordedError(NotSentError):
