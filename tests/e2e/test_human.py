@@ -12,7 +12,7 @@ from anvil_lab.scenario import load
 
 SCENARIOS = load(Path(__file__).parent / "human")
 SMOKE = ("payments-a-yes", "payments-escape")
-VOLATILE = ((re.compile(r"\b[A-Z]{4}\b(?= (and press Enter|to run))"), "CODE"),)
+VOLATILE = ((re.compile(r"\b[A-Z]{4}\b(?= and send)"), "CODE"),)
 
 
 @pytest.mark.invariant("I3")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from anvil_lab.inside.terminal import Terminal
 
-CODE = re.compile(r"type ([A-Z]{4}) and press Enter")
+CODE = re.compile(r"type ([A-Z]{4}) and send")
 SETTLE_SECONDS = 0.5
 """A dialog that has just appeared takes no keys yet."""
 WORDS_TYPED_AHEAD = "fix 1 bug and 2 more"
