@@ -28,7 +28,7 @@ _DIALOG = r"1\. Yes"
 _BY_HOOK = re.compile(r"^PreToolUse:\S+ hook error: |\[plugin:|This hook comes from")
 _BY_HARNESS = re.compile(
     r"requested permissions|requires permission|No such tool available|doesn't want to proceed"
-    r"|was rejected|needs approval|permission to use \S+ has been denied",
+    r"|was rejected|needs approval|[Pp]ermission to use \S+ has been denied",
 )
 
 
