@@ -152,6 +152,10 @@ def verdicts_in(source: str) -> list[str]:
     return [text for text in texts if text in VERDICTS or re.search(r"permissionDecision\W+allow", text)]
 
 
+# `allow ID` is what a person types at a terminal: the name of a command in what reads it.
+COMMANDS = ("mcp/lib/anvil_runtime/commands.py: allow", "mcp/server.py: allow")
+
+
 def asked_by_the_server(bundle: Path) -> list[str]:
     """The one exception: no second question of Codex's own where the server's form asks a person."""
     entries = json.loads((bundle / "catalog.json").read_text(encoding="utf-8"))["operations"]
@@ -162,7 +166,7 @@ def asked_by_the_server(bundle: Path) -> list[str]:
 def test_no_file_carries_a_grant_but_the_one_exception(bundle):
     said = ['approval_mode: "approve"', "approval_mode: approve"]
     exception = [f"plugin/codex/mcp.json: {one}" for one in said * len(asked_by_the_server(bundle))]
-    assert grants(bundle) == exception
+    assert [one for one in grants(bundle) if one not in COMMANDS] == exception
 
 
 def test_the_exception_is_for_exactly_the_tools_that_need_a_person(bundle):

@@ -48,6 +48,8 @@ def answer_code(terminal: Terminal, answer: str, code: str) -> None:
     """A form that wants its own letters back."""
     if answer == "typed ahead":
         terminal.write(WORDS_TYPED_AHEAD)
+        terminal.keys("Enter")  # part of what was typed in one go
+        time.sleep(SETTLE_SECONDS)
         terminal.keys("Enter")
         return
     time.sleep(SETTLE_SECONDS)
