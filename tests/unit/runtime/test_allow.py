@@ -1,13 +1,10 @@
-"""``allow``: a person at a terminal, here a pseudo-terminal, runs a call that waits; nothing else can."""
+"""``allow`` on a real pseudo-terminal: what is shown, what is a yes, and that it is sent once or never."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
-import pty
-import re
-import select
-import signal
 import subprocess
 import sys
 import time
@@ -15,266 +12,442 @@ from pathlib import Path
 
 import pytest
 
-from anvil_runtime import allow, held
+import hookcore
+from anvil_runtime import allow as allowing
+from anvil_runtime import commands, human
+from anvil_runtime import held as calls
 from anvil_runtime.bundle import load
-from anvil_runtime.caller import Caller
-from anvil_runtime.execute import Executor, execute
-from anvil_runtime.held import HeldError
-from anvil_runtime.state import StateFolder
+from anvil_runtime.call import executor_of
+from anvil_runtime.origin import target
+from anvil_runtime.plan import make_plan
+from tests.support.terminals import CODE, Terminal
 
-RUN = (
-    "import sys; from pathlib import Path; from anvil_runtime.commands import main; "
-    "sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:], 'server.py'))"
+pytestmark = pytest.mark.invariant("I3")
+ARGS = {"charge": "ch_1", "body": {"amount": 5}, "idempotency_key": "key-00001"}
+PROGRAM = (
+    "import sys, pathlib; from anvil_runtime import commands; "
+    "sys.exit(commands.main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3:], 'server.py'))"
 )
-ARGS = {"charge": "ch_1", "body": {"amount": 5}, "idempotency_key": "key-0001"}
-CODE = re.compile(r"type ([A-Z]{4}) and press Enter")
-
-
-@pytest.fixture
-def state(tmp_path) -> Path:
-    return tmp_path / "kept"
-
-
-@pytest.fixture
-def waits(bundle_folder, state):
-    """A function: the id of a call that the server has just refused for want of a person."""
-
-    def make(**changes) -> str:
-        one = Executor(load(bundle_folder), environ={}, state=StateFolder(str(state)))
-        one = Executor(one.bundle, environ={"ANVIL_BASE_URL": "http://127.0.0.1:9"}, state=one.state)
-        refusal = execute(one, "payout_create", {**ARGS, **changes}, Caller("mcp", "somebody", "1")).refusal
-        assert refusal.code == "human_approval_required"
-        return re.search(r"anvil allow ([0-9a-f]{8})", refusal.message)[1]
-
-    return make
 
 
 @pytest.fixture
 def api(httpserver):
-    httpserver.expect_request(re.compile("/api/.*")).respond_with_json({"id": "po_1"})
+    """The requests that reached the API."""
+    httpserver.expect_request("/api/v1/charges/ch_1/refunds").respond_with_json({"id": "po_1"})
     return httpserver
 
 
-class Person:
-    """Somebody at a terminal of their own."""
-
-    def __init__(self, command: list[str], environ: dict[str, str]) -> None:
-        ours, theirs = pty.openpty()
-        self.process = subprocess.Popen(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, start_new_session=True
-        )
-        os.close(theirs)
-        self.terminal, self.seen = ours, ""
-
-    def read(self, pattern: str, seconds: float = 20) -> re.Match[str]:
-        until = time.monotonic() + seconds
-        while not (found := re.search(pattern, self.seen)):
-            assert time.monotonic() < until, f"{pattern!r} did not come: {self.seen}"
-            self._more()
-        return found
-
-    def _more(self) -> bool:
-        if select.select([self.terminal], [], [], 0.2)[0]:
-            try:
-                piece = os.read(self.terminal, 65536)
-            except OSError:  # the program has ended
-                return False
-            self.seen += piece.decode(errors="replace")
-        return True
-
-    def type(self, text: str) -> None:
-        os.write(self.terminal, text.encode())
-
-    def end(self) -> tuple[int, str]:
-        until = time.monotonic() + 30
-        while time.monotonic() < until and self._more() and self.process.poll() is None:
-            pass
-        code = self.process.wait(30)
-        while select.select([self.terminal], [], [], 0.1)[0] and self._more() and self.process.poll() is None:
-            pass
-        os.close(self.terminal)
-        return code, self.seen
-
-
 @pytest.fixture
-def person(bundle_folder, state, api):
-    """A function: a person who has just started ``allow ID``."""
-
-    def start(name: str) -> Person:
-        command = [sys.executable, "-c", RUN, str(bundle_folder), str(state), "allow", name]
-        return Person(command, {**os.environ, "ANVIL_BASE_URL": f"http://127.0.0.1:{api.port}"})
-
-    return start
+def place(bundle_folder, tmp_path, api):
+    """What the tests share: the bundle, its state folder, held calls and terminals."""
+    made = Place(bundle_folder, tmp_path / "state", api)
+    yield made
+    for terminal in made.terminals:
+        terminal.close()
 
 
-def waiting(state: Path) -> list[str]:
-    return [one.data["id"] for one in held.all_of(state)]
+class Place:
+    def __init__(self, bundle, state, api):
+        self.bundle, self.state, self.api, self.terminals = bundle, state, api, []
+        self.environ = {**os.environ, "ANVIL_BASE_URL": api.url_for("").rstrip("/")}
+
+    @property
+    def executor(self):
+        return executor_of(load(self.bundle), self.environ, self.state)
+
+    def hold(self, args=ARGS, **changes):
+        """Hold a call as the server does. Returns its id."""
+        one = self.executor
+        about = {**human.about(one, one.bundle.by_name["payout_create"]), **changes}
+        said = hookcore.hold(str(self.state), about, args, "/bundle")
+        return said.split("`anvil allow ")[1].split("`")[0]
+
+    def file(self, name):
+        return self.state / "pending" / f"{name}.json"
+
+    def rewrite(self, name, **changes):
+        data = json.loads(self.file(name).read_bytes())
+        self.file(name).write_text(json.dumps({**data, **changes}), encoding="utf-8")
+
+    def command(self, *words):
+        return [sys.executable, "-c", PROGRAM, str(self.bundle), str(self.state), *words]
+
+    def allow(self, name):
+        self.terminals.append(Terminal(self.command("allow", name), self.environ))
+        return self.terminals[-1]
+
+    @property
+    def requests(self):
+        return [request for request, _ in self.api.log]
 
 
-@pytest.mark.invariant("I3")
-def test_the_right_code_sends_it_once(person, waits, state, api):
-    name = waits()
-    me = person(name)
-    code = me.read(CODE.pattern)[1]
-    assert '"url": "http://127.0.0.1' in me.seen
-    assert "payout_create" in me.seen
-    me.type(code + "\n")
-    ended, seen = me.end()
-    assert ended == 0
-    assert "po_1" in seen
-    assert len(api.log) == 1
-    assert waiting(state) == []
-    assert person(name).end()[0] == 3
-    assert len(api.log) == 1
+def approve(terminal):
+    terminal.type(terminal.read_until(CODE) + "\n")
+    return terminal.code
 
 
-@pytest.mark.invariant("I3")
-@pytest.mark.parametrize("typed", ["\n", "yes\n", "AAAA\n", "\x04", "lower", "with a blank"])
-def test_anything_else_leaves_it(person, waits, state, api, typed):
-    name = waits()
-    me = person(name)
-    code = me.read(CODE.pattern)[1]
-    typed = {"lower": code.lower() + "\n", "with a blank": f" {code}\n"}.get(typed, typed)
-    me.type(typed)
-    ended, seen = me.end()
-    assert (ended, len(api.log)) == (3, 0)
-    assert "Nothing was sent" in seen
-    assert waiting(state) == [name]
+def test_the_right_code_sends_it_once(place):
+    name = place.hold()
+    terminal = place.allow(name)
+    assert approve(terminal) == 0
+    (request,) = place.requests
+    assert request.get_json() == {"amount": 5}
+    assert request.headers["Idempotency-Key"] == "key-00001"
+    assert '"id": "po_1"' in terminal.shown
+    assert not place.file(name).exists()
+    assert list((place.state / "pending").iterdir()) == []
 
 
-def test_ctrl_c_leaves_it(person, waits, state, api):
-    name = waits()
-    me = person(name)
-    me.read(CODE.pattern)
-    for _ in range(50):  # a signal just before the program waits for keys is seen with the next one
-        os.kill(me.process.pid, signal.SIGINT)
-        time.sleep(0.2)
-        if me.process.poll() is not None:
-            break
-    ended, seen = me.end()
-    assert (ended, len(api.log), waiting(state)) == (3, 0, [name])
-    assert "Traceback" not in seen
+def test_what_the_person_reads(place):
+    terminal = place.allow(place.hold())
+    terminal.read_until(CODE)
+    shown = terminal.shown
+    assert "Shop: this call needs a person." in shown
+    assert "Operation: payout_create (shop.payouts.create)" in shown
+    assert "Pay out. Risk: financial; it cannot be undone. It cannot be called back." in shown
+    assert f"POST {place.environ['ANVIL_BASE_URL']}/api/v1/charges/ch_1/refunds" in shown
+    assert "Idempotency-Key: key-00001" in shown
+    assert '  |   "amount": 5' in shown
+    assert place.requests == []
 
 
-@pytest.mark.invariant("I3")
-@pytest.mark.parametrize("which", ["stdin", "stdout"])
-def test_without_a_terminal_nothing_is_asked(bundle_folder, waits, state, api, which):
-    name = waits()
-    ours, theirs = pty.openpty()
-    streams = {"stdin": theirs, "stdout": theirs, which: subprocess.PIPE}
-    command = [sys.executable, "-c", RUN, str(bundle_folder), str(state), "allow", name]
-    environ = {**os.environ, "ANVIL_BASE_URL": f"http://127.0.0.1:{api.port}"}
-    done = subprocess.Popen(command, stderr=subprocess.PIPE, env=environ, text=True, **streams)
-    _, said = done.communicate("AAAA\n" if which == "stdin" else None, timeout=30)
-    os.close(theirs)
+def test_a_used_call_is_gone(place):
+    name = place.hold()
+    assert approve(place.allow(name)) == 0
+    again = place.allow(name)
+    assert again.code == 3
+    assert f"no call {name!r} waits here" in again.shown
+    assert len(place.requests) == 1
+
+
+@pytest.mark.parametrize("answer", ["WRONG\n", "\n", "yes\n", "\x04", "\x03"])
+def test_any_other_answer_sends_nothing(place, answer):
+    name = place.hold()
+    terminal = place.allow(name)
+    assert terminal.read_until(CODE)
+    terminal.type(answer)
+    assert terminal.code == 3
+    assert "no person approved this call" in terminal.shown
+    assert "Traceback" not in terminal.shown
+    assert place.requests == []
+    assert place.file(name).exists()
+
+
+@pytest.mark.parametrize("change", [str.lower, lambda code: code + code, lambda code: code[:3], " {}".format])
+def test_the_code_must_be_exact(place, change):
+    terminal = place.allow(place.hold())
+    terminal.type(change(terminal.read_until(CODE)) + "\n")
+    assert terminal.code == 3
+    assert place.requests == []
+
+
+def test_each_code_is_fresh(place):
+    name = place.hold()
+    first, second = place.allow(name), place.allow(name)
+    code = first.read_until(CODE)
+    assert code != second.read_until(CODE)
+    second.type(f"{code}\n")
+    assert second.code == 3
+    assert place.requests == []
+
+
+def test_two_at_once_send_one_request(place):
+    name = place.hold()
+    terminals = [place.allow(name) for _ in range(2)]
+    for terminal in terminals:
+        code = terminal.read_until(CODE)
+        terminal.code_typed = f"{code}\n"
+    for terminal in terminals:
+        terminal.type(terminal.code_typed)
+    assert sorted(terminal.code for terminal in terminals) == [0, 3]
+    assert len(place.requests) == 1
+    assert "run by somebody else" in "".join(terminal.shown for terminal in terminals)
+
+
+def test_typed_ahead_is_no_answer(place):
+    terminal = place.allow(place.hold())
+    terminal.type("fix 1 bug\n")
+    assert approve(terminal) == 0
+    assert len(place.requests) == 1
+
+
+@pytest.mark.parametrize("piped", ["stdin", "stdout"])
+def test_without_a_terminal_nothing_is_looked_at(place, piped):
+    name = place.hold()
+    ours, its = os.openpty()
+    ends = {"stdin": its, "stdout": its, piped: subprocess.PIPE}
+    with subprocess.Popen(
+        place.command("allow", name), **ends, stderr=subprocess.PIPE, env=place.environ
+    ) as process:
+        _, said = process.communicate(b"ABCD\n" if piped == "stdin" else None, timeout=30)
+    os.close(its)
     os.close(ours)
-    assert done.returncode == 3
-    assert "for a person at a terminal" in said
-    assert (len(api.log), waiting(state)) == (0, [name])
+    assert process.returncode == 3
+    assert b"on a terminal" in said
+    assert place.file(name).exists()
+    assert place.requests == []
 
 
-def test_of_two_persons_one_sends(person, waits, api):
-    name = waits()
-    both = [person(name), person(name)]
-    codes = [one.read(CODE.pattern)[1] for one in both]
-    for one, code in zip(both, codes, strict=True):
-        one.type(code + "\n")
-    assert sorted(one.end()[0] for one in both) == [0, 3]
-    assert len(api.log) == 1
+def test_changed_while_it_is_shown(place):
+    name = place.hold()
+    terminal = place.allow(name)
+    terminal.read_until(CODE)
+    place.rewrite(name, arguments={**ARGS, "body": {"amount": 9}})
+    assert approve(terminal) == 3
+    assert place.requests == []
+    assert not place.file(name).exists()
 
 
-def file_of(state: Path, name: str) -> Path:
-    return state / "pending" / f"{name}.json"
+def test_replaced_by_a_link_while_it_is_shown(place, tmp_path):
+    name = place.hold()
+    terminal = place.allow(name)
+    terminal.read_until(CODE)
+    place.file(name).rename(tmp_path / "elsewhere.json")
+    place.file(name).symlink_to(tmp_path / "elsewhere.json")
+    assert approve(terminal) == 3
+    assert place.requests == []
 
 
-def edit(state: Path, name: str, **changes) -> None:
-    path = file_of(state, name)
-    path.write_text(json.dumps({**json.loads(path.read_bytes()), **changes}), encoding="ascii")
+# What makes a held call none: nobody is asked
 
 
-HARM = {
-    "too old": lambda state, name: edit(state, name, time=time.time() - 601),
-    "from the future": lambda state, name: edit(state, name, time=time.time() + 60),
-    "another contract": lambda state, name: edit(state, name, contract_digest="0" * 64),
-    "another origin": lambda state, name: edit(state, name, origin="https://evil.example"),
-    "another operation": lambda state, name: edit(state, name, tool="charge_get"),
-    "another id inside": lambda state, name: edit(state, name, id="0" * 8),
-    "no arguments": lambda state, name: edit(state, name, arguments=[]),
-    "arguments that do not fit": lambda state, name: edit(state, name, arguments={"charge": 5}),
-    "others can read it": lambda state, name: file_of(state, name).chmod(0o644),
-    "a second name": lambda state, name: os.link(file_of(state, name), state / "other"),
-    "not JSON": lambda state, name: file_of(state, name).write_text("{", encoding="ascii"),
-}
+def refused(place, name, *words):
+    terminal = place.allow(name)
+    assert terminal.code == 3
+    for word in words:
+        assert word in terminal.shown
+    assert not CODE.search(terminal.shown)
+    assert "Traceback" not in terminal.shown
+    assert place.requests == []
 
 
-def linked(state: Path, name: str) -> None:
-    path = file_of(state, name)
-    path.rename(state / "elsewhere")
-    path.symlink_to(state / "elsewhere")
+@pytest.mark.parametrize("age", [601, 3600, -60])
+def test_too_old_or_from_the_future(place, age):
+    name = place.hold()
+    place.rewrite(name, time=time.time() - age)
+    refused(place, name, "more than 10 minutes old")
+    assert not place.file(name).exists()
 
 
-@pytest.mark.parametrize("harm", [*HARM, "a link"])
-def test_what_was_tampered_with_is_not_run(person, waits, state, api, harm):
-    name = waits()
-    {**HARM, "a link": linked}[harm](state, name)
-    me = person(name)
-    ended, seen = me.end()
-    assert (ended, len(api.log)) == (3, 0)
-    assert "Traceback" not in seen
-    assert not CODE.search(seen)
+def test_too_old_by_the_time_of_the_yes(place, monkeypatch):
+    name = place.hold()
+    folder = place.executor.folder.ready()
+    held = calls.find(folder, name)
+    later = time.time() + 700
+    monkeypatch.setattr("anvil_runtime.held.time.time", lambda: later)
+    with pytest.raises(calls.HeldError):
+        calls.burn(folder, held)
 
 
-def test_what_changes_under_the_persons_eyes_is_not_run(person, waits, state, api):
-    name = waits()
-    me = person(name)
-    code = me.read(CODE.pattern)[1]
-    edit(state, name, arguments={**ARGS, "body": {"amount": 5000}})
-    me.type(code + "\n")
-    ended, seen = me.end()
-    assert (ended, len(api.log)) == (3, 0)
-    assert "was changed while you looked at it" in seen
+@pytest.mark.parametrize("field", ["service", "origin", "contract_digest"])
+def test_of_another_contract(place, field):
+    refused(place, place.hold(**{field: "other"}), "under another contract")
 
 
-@pytest.mark.parametrize("name", ["../../x", "", "0123456", "ABCDEF01", "a/b", "00000000"])
-def test_an_id_is_an_id(tmp_path, name):
-    with pytest.raises(HeldError):
-        held.read(tmp_path, name)
+@pytest.mark.parametrize(
+    "changes",
+    [{"operation": "shop.nothing"}, {"tool": "refund_create"}, {"operation": "shop.refunds.create"}],
+)
+def test_of_another_operation(place, changes):
+    refused(place, place.hold(**changes), "this bundle does not have")
 
 
-def test_what_is_shown_is_escaped(person, waits, api):
-    me = person(waits(charge="ch_\x1b[2J\u202e1"))
-    me.read(CODE.pattern)
-    assert "\x1b" not in me.seen
-    assert "\u202e" not in me.seen
-    me.type("\n")
-    me.end()
+def test_of_an_operation_without_a_person(place):
+    changes = {"operation": "shop.refunds.create", "tool": "refund_create"}
+    refused(place, place.hold({**ARGS, "confirm": True}, **changes), "needs no person's approval")
 
 
-def test_pending_lists_and_forgets(bundle_folder, state, waits, capsys):
-    first, second = waits(), waits()
-    edit(state, first, time=time.time() - 601)
-    assert allow.run_pending([StateFolder(str(state))], as_json=True) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [one["id"] for one in said["pending"]] == [second]
-    assert not file_of(state, first).exists()
-    allow.run_pending([StateFolder(str(state))], as_json=False)
-    assert "payout" in capsys.readouterr().out
+def test_of_an_operation_that_is_not_approved(place):
+    air = json.loads((place.bundle / "air.json").read_text(encoding="utf-8"))
+    for operation in air["operations"]:
+        if operation["name"] == "payout_create":
+            operation["state"] = "review_required"
+    (place.bundle / "air.json").write_text(json.dumps(air), encoding="utf-8")
+    refused(place, place.hold(), "operation_not_approved")
 
 
-@pytest.mark.invariant("I3")
-def test_only_this_module_says_that_a_person_approved():
-    """``Caller.approved`` is set in one place of all that ships: whoever adds another meets this test."""
-    packages = Path(__file__).parents[3] / "packages"
-    found = [
-        str(path.relative_to(packages))
-        for path in packages.glob("*/src/**/*.py")
-        if re.search(r"approved=(?!=)", path.read_text(encoding="utf-8"))
-    ]
-    assert found == ["runtime/src/anvil_runtime/allow.py"]
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        ({**ARGS, "body": {"amount": "5"}}, "invalid_arguments"),
+        ({**ARGS, "extra": 1}, "invalid_arguments"),
+        ({"charge": "ch_1", "body": {"amount": 5}}, "idempotency_key_required"),
+        ({**ARGS, "charge": ".."}, "invalid_arguments"),
+    ],
+)
+def test_arguments_that_no_longer_fit(place, args, code):
+    name = place.hold(args)
+    refused(place, name, code)
+    assert place.file(name).exists()
 
 
-@pytest.mark.invariant("I3")
-def test_an_approval_is_for_its_call_alone(executor, upstream):
-    other = Caller("person", approved="0" * 64)
-    assert execute(executor(), "payout_create", ARGS, other).refusal.code == "human_approval_required"
-    assert upstream.plans == []
+def test_a_link(place, tmp_path):
+    name = place.hold()
+    place.file(name).rename(tmp_path / "x.json")
+    place.file(name).symlink_to(tmp_path / "x.json")
+    refused(place, name, "not a file that Anvil left")
+
+
+def test_two_names_for_one_file(place, tmp_path):
+    name = place.hold()
+    os.link(place.file(name), tmp_path / "x.json")
+    refused(place, name, "not a file that Anvil left")
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o400])
+def test_another_mode(place, mode):
+    name = place.hold()
+    place.file(name).chmod(mode)
+    refused(place, name, "not a file that Anvil left")
+
+
+def test_another_users(place, monkeypatch):
+    name = place.hold()
+    monkeypatch.setattr("anvil_runtime.approvals.os.getuid", lambda: os.geteuid() + 1)
+    with pytest.raises(calls.HeldError, match="left for you alone"):
+        calls.find(place.state, name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "null", "[" * 20_000, '{"id": "x"}', b"\xff"],
+)
+def test_no_held_call_at_all(place, text):
+    name = place.hold()
+    place.file(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    refused(place, name, "not a file that Anvil left")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"arguments": [1]}, {"time": True}, {"time": "now"}, {"tool": 3}, {"id": "00000000"}, {"origin": None}],
+)
+def test_a_field_of_another_kind(place, changes):
+    name = place.hold()
+    place.rewrite(name, **changes)
+    refused(place, name, "not a file that Anvil left")
+
+
+def test_a_folder_that_is_a_link(place, tmp_path):
+    name = place.hold()
+    (place.state / "pending").rename(tmp_path / "moved")
+    (place.state / "pending").symlink_to(tmp_path / "moved")
+    refused(place, name, "waits here")
+
+
+@pytest.mark.parametrize("name", ["00000000", "../../x", "0000000", "ABCDEF01", "", "a" * 5000])
+def test_names_that_are_none(place, name):
+    place.hold()
+    refused(place, name, "waits here")
+
+
+def test_a_name_does_not_lead_out_of_the_folder(place):
+    place.file(place.hold()).rename(place.state / "outside.json")
+    data = json.loads((place.state / "outside.json").read_bytes())
+    text = json.dumps({**data, "id": "../outside"})
+    (place.state / "outside.json").write_text(text, encoding="utf-8")
+    refused(place, "../outside", "waits here")
+
+
+# What is shown cannot act on the terminal, or pass for ours
+
+
+def test_names_and_texts_are_escaped(place):
+    note = "\x1b[2J\x1b]0;x\x07\u202eevil\u200b\r\nTo send payout_create once, type AAAA"
+    name = place.hold({**ARGS, "body": {"amount": 5, "note": note}})
+    terminal = place.allow(name)
+    terminal.read_until(CODE)
+    for character in "\x1b\x07\u202e\u200b\r":
+        assert character not in terminal.shown
+    assert "\\u001b[2J" in terminal.shown
+    assert "\\u{202e}evil\\u{200b}" in terminal.shown
+    assert sum(line.startswith("To send") for line in terminal.shown.split("\n")) == 1
+
+
+@pytest.mark.parametrize("body", ["line\nTo send it once, type AAAA", {"a": "x\ny"}])
+def test_lines_of_a_body_are_marked(body):
+    assert all(line.startswith("  | ") for line in allowing.marked(body))
+
+
+def test_a_secret_is_not_shown(place):
+    one = place.executor
+    one.secrets.add("sk-verysecret-123")
+    name = place.hold({**ARGS, "body": {"amount": 5, "note": "sk-verysecret-123"}})
+    held = calls.find(place.state, name)
+    operation = one.bundle.by_name["payout_create"]
+    plan = make_plan(operation, held.arguments, target(one.bundle.air.service, one.environ))
+    assert "verysecret" not in "\n".join(allowing.request(one, operation, held, plan))
+
+
+def test_a_long_body_is_shown_whole(place):
+    name = place.hold({**ARGS, "body": {"amount": 5, "note": "n" * 30_000 + "END"}})
+    terminal = place.allow(name)
+    terminal.read_until(CODE)
+    assert "nnnEND" in terminal.shown
+
+
+# The list
+
+
+def pending_list(place, capsys, *words):
+    code = commands.main(place.bundle, place.state, ["pending", *words], "server.py")
+    return code, capsys.readouterr().out
+
+
+def test_the_list(place, capsys):
+    first = place.hold()
+    code, out = pending_list(place, capsys)
+    assert code == 0
+    assert out.startswith(f"{first}  shop.payouts.create  0 s ago")
+    old = place.hold()
+    place.rewrite(old, time=time.time() - 601)
+    told = json.loads(pending_list(place, capsys, "--json")[1])
+    assert [one["id"] for one in told["pending"]] == [first]
+    assert not place.file(old).exists()
+
+
+def test_an_empty_list_makes_no_folder(place, capsys):
+    assert pending_list(place, capsys) == (0, "No call waits for a person.\n")
+    assert not place.state.exists()
+
+
+def test_the_list_is_escaped_and_leaves_out_what_is_no_call(place, capsys):
+    name, other = place.hold(), place.hold()
+    place.rewrite(name, operation="\x1b[2Jshop")
+    place.file(other).chmod(0o644)
+    _, out = pending_list(place, capsys)
+    assert "\x1b" not in out
+    assert "\\u{1b}[2Jshop" in out
+    assert other not in out
+
+
+# The seam
+
+
+def test_only_allowing_makes_an_approving_caller():
+    """``Caller.approve`` is set in one place and read in one: who adds another has this test to answer to."""
+    folder = Path(allowing.__file__).parent
+    found = set()
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "approve":
+                found.add((path.name, "set"))
+            if isinstance(node, ast.Attribute) and node.attr == "approve":
+                found.add((path.name, "read"))
+    assert found == {("allow.py", "set"), ("human.py", "read")}
+
+
+def test_a_yes_to_another_call_is_none(place, monkeypatch):
+    """The request that is about to be sent is compared with the one that was held, whoever changed it."""
+    name = place.hold()
+    monkeypatch.setattr(allowing, "has_terminal", lambda: True)
+    monkeypatch.setattr(allowing, "is_approved", lambda *_: True)
+    sent = []
+
+    def execute(executor, tool, args, caller):
+        sent.append(caller.approve(None, "0" * 64))
+
+    monkeypatch.setattr(allowing, "execute", execute)
+    allowing.allow(place.executor, name)
+    assert sent == ["taken"]
+    assert place.file(name).exists()

@@ -1,123 +1,150 @@
-"""``allow ID``: a person looks at a call that waits, types a code, and it is sent once, from here.
+"""``allow``: a person at a terminal reads one held call whole, types a fresh code, and it is sent once.
 
-There is no approval to pass on: the one who types is the one who sends. Standard input and output must be a
-terminal, since nothing that is piped in is a person.
+The only place that sets ``Caller.approve``. The answer comes from the terminal alone: no argument, variable
+or piped input stands for it. A program that makes itself a terminal can do all this too, as it can do
+everything that its user can (docs/explanation/human-approval.md).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import secrets
 import sys
-import time
 from typing import TYPE_CHECKING
 
-from anvil_runtime import held
+from anvil_runtime import held as calls
 from anvil_runtime.asking import escape
-from anvil_runtime.bundle import load
-from anvil_runtime.call import OK, REFUSED, executor_of, exit_code
 from anvil_runtime.caller import Caller
-from anvil_runtime.execute import execute
-from anvil_runtime.held import Held, HeldError
-from anvil_runtime.human import about
-from anvil_runtime.state import StateError
+from anvil_runtime.code_form import fresh_code
+from anvil_runtime.execute import Executor, Outcome, execute
+from anvil_runtime.plan import shown
 from anvil_runtime.words import approval_note, argument_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
-    from typing import Any
 
     from anvil_core.air import Operation
-    from anvil_runtime.execute import Executor
-    from anvil_runtime.state import StateFolder
+    from anvil_runtime.held import Held
+    from anvil_runtime.plan import Plan
 
-LETTERS, LENGTH = "ABCDEFGHJKLMNPQRSTUVWXYZ", 4
-
-
-def run_pending(folders: Sequence[StateFolder], *, as_json: bool) -> int:
-    """Show the calls that wait, over these state folders."""
-    found = [one for folder in folders if folder.path.is_dir() for one in held.all_of(folder.path)]
-    if as_json:
-        print(json.dumps({"ok": True, "pending": [one.data for one in found]}, indent=2))
-        return OK
-    for one in found:
-        data, minutes = one.data, one.age(time.time()) / 60
-        of = f"{escape(data['operation'])}  {minutes:.0f} min ago  {escape(data['bundle'])}"
-        print(f"{data['id']}  {of}")
-    if not found:
-        print("No call waits for a person.")
-    return OK
+INPUT, OUTPUT = 0, 1
+NO_TERMINAL = (
+    "this asks a person, on a terminal that is both standard input and standard output: run it in one "
+    "yourself, without a pipe. Nothing was sent."
+)
 
 
-def run_allow(bundle: Path, state: Path | None, name: str) -> tuple[dict[str, Any] | None, int]:
-    """(envelope, exit code); no envelope where the person did not approve. Raises HeldError, BundleError."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise HeldError("`allow` is for a person at a terminal: nothing was sent.")
-    executor = executor_of(load(bundle), None, state)
-    try:
-        folder = executor.folder.ready()
-    except StateError as error:
-        raise HeldError(f"{error} Nothing was sent.") from None
-    one = held.read(folder, name)
-    operation = operation_of(executor, one)
-    args = one.data["arguments"]
-    digest = digest_of(operation, args)
-    show(executor, operation, args)
-    if not typed_the_code(operation):
-        print("Nothing was sent; the call still waits.")
-        return None, REFUSED
-    held.use_up(folder, one)
-    outcome = execute(executor, operation.name, args, Caller("person", approved=digest))
-    return outcome.envelope, exit_code(outcome)
+def has_terminal() -> bool:
+    """Whether both ends are a terminal: what is piped in, or read by a program, is no person's."""
+    return os.isatty(INPUT) and os.isatty(OUTPUT)
 
 
-def operation_of(executor: Executor, one: Held) -> Operation:
-    """The operation, if the bundle still has the contract that the call was held under. Raises HeldError."""
-    operation = executor.bundle.by_name.get(one.data["tool"])
-    if operation is None or any(one.data[key] != value for key, value in about(executor, operation).items()):
-        raise HeldError("the call was held under another contract than this bundle's: have it made again.")
+def check_terminal() -> None:
+    """Raises HeldError where nobody can be asked."""
+    if not has_terminal():
+        raise calls.HeldError(NO_TERMINAL)
+
+
+def allow(executor: Executor, name: str) -> Outcome:
+    """Ask about the held call, and send it after a yes. Raises HeldError, StateError.
+
+    All other gates come first, so that nobody is asked about a call that cannot be sent; the call is taken
+    after the yes and before it is sent.
+    """
+    check_terminal()
+    folder = executor.folder.ready()
+    held = calls.find(folder, name, about(executor))
+    operation = executor.bundle.by_name.get(held.about["tool"])
+    if operation is None or operation.id != held.about["operation"]:
+        raise calls.HeldError(f"call {name} is of an operation that this bundle does not have. {calls.AGAIN}")
     if not operation.confirmation.human_approval:
-        raise HeldError("the call needs no person's approval: use `call`.")
-    return operation
+        raise calls.HeldError(f"call {name} needs no person's approval: use `call`.")
+
+    def approve(plan: Plan, digest: str) -> str | None:
+        if digest != argument_digest(operation, held.arguments):
+            return "taken"
+        if not is_approved(operation, request(executor, operation, held, plan)):
+            say("Nothing was sent; the call still waits.")
+            return "not_approved"
+        return taken(folder, held)
+
+    return execute(executor, operation.name, held.arguments, Caller("person", approve=approve))
 
 
-def digest_of(operation: Operation, args: dict[str, Any]) -> str:
+def about(executor: Executor) -> dict[str, str]:
+    """What a call must say that was held under the contract of this bundle."""
+    service = executor.bundle.air.service
+    digest = executor.bundle.contract_digest
+    return {"service": service.id, "origin": str(service.origin), "contract_digest": digest}
+
+
+def taken(folder: Path, held: Held) -> str | None:
+    """None when the call is now ours alone, and still the one that was shown."""
     try:
-        return argument_digest(operation, args)
-    except ValueError as error:
-        raise HeldError(f"{error}. Nothing was sent.") from None
+        calls.burn(folder, held)
+    except calls.HeldError:
+        return "taken"
+    return None
 
 
-def show(executor: Executor, operation: Operation, args: dict[str, Any]) -> None:
-    """What would be sent, as the executor plans it, and what the contract says of it. Raises HeldError."""
-    preview = executor.bundle.air.preview
-    if preview is None:
-        raise HeldError("the bundle serves no preview, so that nobody could see what is sent.")
-    outcome = execute(executor, preview, {"operation": operation.name, "arguments": args})
-    if outcome.refusal:
-        raise HeldError(f"it cannot be sent: {escape(outcome.refusal.message)}")
-    request = json.dumps(outcome.envelope["request"], indent=2, ensure_ascii=False)
-    print(f"{escape(executor.bundle.air.service.title)}: {operation.name}")
-    print("\n".join(escape(line) for line in request.split("\n")))
-    print(escape(approval_note(operation)))
+def request(executor: Executor, operation: Operation, held: Held, plan: Plan) -> list[str]:
+    """What the person reads: of the contract, and the exact request, whole. No line can act on a terminal."""
+    whole = shown(plan, longest_body=len(plan.body or b""))
+    told = executor.secrets.clean(whole)
+    lines = [
+        f"{executor.bundle.air.service.title}: this call needs a person.",
+        f"Operation: {operation.name} ({operation.id})",
+        f"Effect: {approval_note(operation)}",
+        f"Asked for: {age_text(held.age)} ago, as {held.id}",
+        f"Bundle: {executor.bundle.folder}",
+        "",
+        f"{told['method']} {told['url']}",
+        *(f"{header}: {value}" for header, value in told["headers"].items()),
+    ]
+    if whole["body"] is not None:
+        lines += marked(told["body"])
+    if whole["body"] == f"({len(plan.body or b'')} bytes of {plan.media_type})":  # it is no text
+        lines += ["Made of these arguments:", *marked(executor.secrets.clean(held.arguments))]
+    return [escape(line) for line in lines]
 
 
-def typed_the_code(operation: Operation) -> bool:
-    """Whether a person types four fresh letters; what was typed before they were shown does not count."""
-    code = "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
-    forget_what_was_typed()
+def marked(value: object) -> list[str]:
+    """A JSON value or a text, each line marked, so that none passes for one of ours."""
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    return [f"  | {line}" for line in text.split("\n")]
+
+
+def age_text(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def is_approved(operation: Operation, lines: list[str]) -> bool:
+    """Whether the person types the code that stands below these lines. Ctrl-C and no input are a no."""
+    code = fresh_code()
+    prompt = f"To send {operation.name} once, type {code} and press Enter. Anything else, or Ctrl-C, refuses."
     try:
-        said = input(f"To send {operation.name} once, type {code} and press Enter; anything else leaves it: ")
-    except (EOFError, KeyboardInterrupt):
-        print()
+        forget_what_was_typed()
+        say(*lines, "", prompt)
+        typed = sys.stdin.buffer.readline()
+    except KeyboardInterrupt:
+        say("")
         return False
-    return secrets.compare_digest(said.encode("utf-8", "surrogatepass"), code.encode())
+    return secrets.compare_digest(typed.rstrip(b"\r\n"), code.encode())
 
 
 def forget_what_was_typed() -> None:
-    try:
+    """What was typed before the question stood there is no answer to it."""
+    with contextlib.suppress(ImportError, OSError):
         import termios  # noqa: PLC0415  # not on every system
-    except ImportError:
-        return
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+        with contextlib.suppress(termios.error):
+            termios.tcflush(INPUT, termios.TCIFLUSH)
+
+
+def say(*lines: str) -> None:
+    """Print, also where the terminal's encoding has no such character."""
+    encoding = sys.stdout.encoding or "ascii"
+    text = "\n".join(lines).encode(encoding, "backslashreplace").decode(encoding)
+    print(text, flush=True)

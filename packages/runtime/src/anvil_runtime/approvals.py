@@ -26,7 +26,8 @@ SECONDS = 30 * 60
 """A record's age includes the time that the person thought."""
 AHEAD = 5
 """Seconds by which a record may seem to be from the future: the clock of one machine, set back a little."""
-PENDING_SECONDS = 60 * 60
+PENDING_SECONDS = 10 * 60
+"""How long a held call waits for a person."""
 LARGEST = 2**16
 
 
@@ -43,24 +44,12 @@ def burn(folder: Path, call_id: str | None) -> dict[str, Any]:
     if not call_id or not call_id.isascii():
         raise RecordError("unseen")
     name = str(hookcore.sha256(call_id)) + ".json"  # type: ignore[no-untyped-call,unused-ignore]
-    taken = f".burnt.{secrets.token_hex(8)}"
     try:
-        place = os.open(folder / APPROVALS, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        raise RecordError("unseen") from None
-    try:
-        os.rename(name, taken, src_dir_fd=place, dst_dir_fd=place)
-        try:
-            text = _read_safely(taken, place)
-        finally:
-            with contextlib.suppress(OSError):
-                os.unlink(taken, dir_fd=place)
+        text = take(folder, APPROVALS, name)
     except FileNotFoundError:
         raise RecordError("unseen") from None
     except OSError:
         raise RecordError("unsafe") from None
-    finally:
-        os.close(place)
     try:
         record = json.loads(text)
     except ValueError:
@@ -70,7 +59,33 @@ def burn(folder: Path, call_id: str | None) -> dict[str, Any]:
     return record
 
 
-def _read_safely(name: str, place: int) -> bytes:
+def take(folder: Path, kind: str, name: str) -> bytes:
+    """A file's bytes, for one caller alone. FileNotFoundError for whoever comes second, or where none is.
+
+    Other OSErrors: it is not a file that the user alone could have written; it is gone all the same.
+    """
+    taken = f".burnt.{secrets.token_hex(8)}"
+    try:
+        place = open_folder(folder, kind)
+    except OSError:
+        raise FileNotFoundError(kind) from None
+    try:
+        os.rename(name, taken, src_dir_fd=place, dst_dir_fd=place)
+        try:
+            return read_safely(taken, place)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(taken, dir_fd=place)
+    finally:
+        os.close(place)
+
+
+def open_folder(folder: Path, kind: str) -> int:
+    """A descriptor of the folder of one kind, which is no link. Raises OSError."""
+    return os.open(folder / kind, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def read_safely(name: str, place: int) -> bytes:
     """A file of the user's own, which nobody else may open and which is no link. Raises OSError."""
     file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=place)
     with os.fdopen(file, "rb") as opened:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from anvil_runtime.plan import Plan
+
 
 @dataclass(frozen=True)
 class Question:
@@ -46,8 +48,10 @@ class NeedsAnswer(BaseException):  # no error, and nothing that means an error m
 class Caller:
     """``call_id`` and ``meta`` are of the request; ``ask`` shows a form to a person, where the client can.
 
-    ``approved``: the digest of the one call that a person has just approved at a terminal. Only
-    ``anvil_runtime.allow`` sets it, with the channel "person"; no transport and no argument can.
+    ``approve`` is set by ``anvil_runtime.allow`` alone, with the channel "person": it has somebody read this
+    very call and type a code at a terminal. It gets the request and the call's digest, and says None for a
+    yes, else a cause of ``human.CAUSES``. It is code of this process: no argument, message, file or variable
+    can hold one.
     """
 
     channel: Literal["mcp", "command line", "person"]
@@ -56,7 +60,7 @@ class Caller:
     call_id: str | None = None
     meta: Mapping[str, Any] = field(default_factory=dict)
     ask: Callable[[Question], Reply] | None = None
-    approved: str | None = None
+    approve: Callable[[Plan, str], str | None] | None = None
 
 
 COMMAND_LINE = Caller("command line")

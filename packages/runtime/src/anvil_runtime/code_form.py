@@ -39,7 +39,7 @@ def ask(
     One question, one answer: whoever asks keeps the code with the call that it was shown for, and hands the
     question back with the reply.
     """
-    code = "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
+    code = fresh_code()
     message = text(executor, operation, args, code)
     if sum(map(rows, message.split("\n"))) > ROWS:  # what is cut off, nobody has approved
         return "too_long"
@@ -49,6 +49,10 @@ def ask(
     if reply.action == "unanswered" or client is None:
         return "unknown"
     return client.decline if reply.action == "decline" else client.cancel
+
+
+def fresh_code() -> str:
+    return "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
 
 
 def is_right(reply: Reply) -> bool:

@@ -10,19 +10,31 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from anvil_runtime import allow as allowing
+from anvil_runtime import held
 from anvil_runtime import trail_reading as reading
-from anvil_runtime.allow import run_allow, run_pending
+from anvil_runtime.asking import escape
 from anvil_runtime.bundle import BundleError, load
-from anvil_runtime.call import FAILED, OK, REFUSED, USAGE, ArgumentFormError, Wish, call_as_wished
-from anvil_runtime.held import HeldError
-from anvil_runtime.state import StateFolder
+from anvil_runtime.call import (
+    FAILED,
+    OK,
+    REFUSED,
+    USAGE,
+    ArgumentFormError,
+    Wish,
+    call_as_wished,
+    executor_of,
+    exit_code,
+)
+from anvil_runtime.state import StateError, StateFolder, folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 ALLOW = "Look at a call that waits for a person, type a code, and send it once. Needs a terminal."
-PENDING = "Show the calls that wait for a person."
+PENDING = "List the calls that wait for a person."
+ID_HELP = "What the refusal named, or `pending` lists."
 CALL = "Call one operation, with the gates and the refusals of the server."
 LOG = "Show what was decided and called, from the trail."
 ARG_HELP = "One argument. Text where the operation takes only text, else JSON. May be repeated."
@@ -87,6 +99,46 @@ def run_log(folders: Sequence[StateFolder], *, start: str | None, tool: str | No
     return OK
 
 
+def run_pending(folders: Sequence[StateFolder], *, as_json: bool) -> int:
+    """List what waits in these state folders; what is too old is removed."""
+    try:
+        found = [one for folder in folders if folder.path.exists() for one in held.all_held(folder.ready())]
+    except StateError as error:
+        print(f"anvil: {error}", file=sys.stderr)
+        return FAILED
+    if as_json:
+        told = [{"id": one.id, "bundle": str(one.bundle), **one.about, "age_seconds": round(one.age)}
+                for one in found]  # fmt: skip
+        print(json.dumps({"ok": True, "pending": told}, indent=2))
+    elif not found:
+        print("No call waits for a person.")
+    else:
+        rows = (f"{one.id}  {one.about['operation']}  {allowing.age_text(one.age)} ago  {one.bundle}"
+                for one in found)  # fmt: skip
+        allowing.say(*map(escape, rows))
+    return OK
+
+
+def run_allow(bundle: Path | None, name: str, state: Path | None) -> int:
+    """Have a person read one call and send it. Raises BundleError.
+
+    Without ``bundle``: the one that the call was made of, as its file says. The person is shown which it is.
+    """
+    try:
+        allowing.check_terminal()
+        kept = [StateFolder(str(state))] if state else folders_of()
+        folder = bundle or held.bundle_of([one.path for one in kept], name)
+        outcome = allowing.allow(executor_of(load(folder), None, state), name)
+    except (held.HeldError, StateError) as error:
+        print(f"anvil: {escape(str(error))}", file=sys.stderr)
+        return REFUSED
+    except KeyboardInterrupt:
+        print("anvil: stopped. The log says whether the call was sent.", file=sys.stderr)
+        return FAILED
+    tell(outcome.envelope)
+    return exit_code(outcome)
+
+
 def main(bundle: Path, state: Path | None, words: Sequence[str], program: str) -> int:
     """The launcher's commands that need the runtime. ``words``: the command and what follows it."""
     chosen = parser(program).parse_args(words)
@@ -95,7 +147,7 @@ def main(bundle: Path, state: Path | None, words: Sequence[str], program: str) -
             wish = Wish(chosen.operation, chosen.arg, chosen.args, chosen.dry_run)
             return run_call(bundle, wish, state, as_json=chosen.json)
         if chosen.command == "allow":
-            return allow_and_tell(bundle, state, chosen.id)
+            return run_allow(bundle, chosen.id, state)
         kept = StateFolder(str(state)) if state else StateFolder.of(load(bundle).air.service)
         if chosen.command == "pending":
             return run_pending([kept], as_json=chosen.json)
@@ -106,18 +158,6 @@ def main(bundle: Path, state: Path | None, words: Sequence[str], program: str) -
     except BundleError as error:
         print(f"anvil: {error}", file=sys.stderr)
         return FAILED
-
-
-def allow_and_tell(bundle: Path, state: Path | None, name: str) -> int:
-    """Have a person look at one call. Raises BundleError."""
-    try:
-        envelope, code = run_allow(bundle, state, name)
-    except HeldError as error:
-        print(f"anvil: {error}", file=sys.stderr)
-        return REFUSED
-    if envelope is not None:
-        tell(envelope)
-    return code
 
 
 def parser(program: str) -> argparse.ArgumentParser:
@@ -131,7 +171,7 @@ def parser(program: str) -> argparse.ArgumentParser:
     call.add_argument("--dry-run", action="store_true", help=DRY_RUN_HELP)
     call.add_argument("--json", action="store_true", help="Print the envelope as JSON.")
     allow = commands.add_parser("allow", help=ALLOW, description=ALLOW, allow_abbrev=False)
-    allow.add_argument("id", metavar="ID", help="What the refusal named, or `pending` shows.")
+    allow.add_argument("id", metavar="ID", help=ID_HELP)
     pending = commands.add_parser("pending", help=PENDING, description=PENDING, allow_abbrev=False)
     pending.add_argument("--json", action="store_true", help="Print the calls as JSON.")
     log = commands.add_parser("log", help=LOG, description=LOG, allow_abbrev=False)

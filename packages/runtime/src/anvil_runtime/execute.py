@@ -152,7 +152,7 @@ def _run(
         return settled
     if gates.is_dry_run(operation, settled):
         return _plan_answer(executor, operation, settled, plan, goal)
-    unapproved = human.approval_gate(executor, operation, settled, note, caller)
+    unapproved = human.approval_gate(executor, operation, settled, plan, note, caller)
     if unapproved:
         return unapproved
     return send_call(executor, operation, settled, plan, goal)

@@ -1,6 +1,7 @@
-"""Calls that wait for a person: left by a hook or the server where nobody could be asked (design, section 8).
+"""Calls that are held for a person to run: the files that hook and server leave in ``pending/``.
 
-Each is a file ``pending/ID.json`` of the state folder, for its user alone, good for ten minutes and once.
+``hookcore.hold`` writes them. One is good for ten minutes, under the contract that it was held under, and
+once: it is renamed before it is sent, so that of several who want it, one has it. Design, section 8.
 """
 
 from __future__ import annotations
@@ -9,118 +10,135 @@ import contextlib
 import json
 import os
 import re
-import secrets
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anvil_runtime.approvals import LARGEST, PENDING, is_own
+from anvil_runtime import approvals
+from anvil_runtime.approvals import AHEAD, PENDING, PENDING_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
-SECONDS = 600
-_ID = re.compile(r"[0-9a-f]{8}")
+ID = re.compile(r"[0-9a-f]{8}", re.ASCII)
+ABOUT = ("service", "origin", "contract_digest", "operation", "tool")
+AGAIN = "Have the call made again."
 
 
 class HeldError(Exception):
-    """The call cannot be run; the text says why and what to do."""
+    """A held call that cannot be run; the text says why, and what to do."""
+
+
+class NotHeldError(HeldError):
+    """There is no such call."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"no call {name!r} waits here: it was run, is of another service, or is more than "
+            f"{PENDING_SECONDS // 60} minutes old. {AGAIN}"
+        )
 
 
 @dataclass(frozen=True)
 class Held:
-    """One call that waits. ``text``: the bytes of its file, for the look before it is used up.
+    """One held call. ``about``: what it says of the contract; ``time``: when it was held, seconds since 1970.
 
-    ``data``: id, bundle, service, origin, contract_digest, operation, tool, arguments, time.
+    ``bundle``: the folder of the bundle that it was made of, as the file says; ``content``: the file's bytes,
+    to see whether it is still the same.
     """
 
-    data: dict[str, Any]
-    text: bytes
+    id: str
+    bundle: Path
+    about: Mapping[str, str]
+    arguments: dict[str, Any]
+    time: float
+    content: bytes
 
-    def age(self, now: float) -> float:
-        return now - float(self.data["time"])
+    @property
+    def age(self) -> float:
+        """In seconds."""
+        return time.time() - self.time
+
+    @property
+    def is_old(self) -> bool:
+        return not -AHEAD <= self.age <= PENDING_SECONDS
 
 
-def all_of(folder: Path) -> list[Held]:
-    """Every call that can still be run, the oldest first; what is too old is removed."""
-    found = []
-    with contextlib.suppress(OSError):
-        for path in sorted((folder / PENDING).iterdir()):
-            with contextlib.suppress(HeldError):
-                found.append(read(folder, path.name.removesuffix(".json")))
-    return sorted(found, key=lambda held: float(held.data["time"]))
+def find(folder: Path, name: str, about: Mapping[str, str] | None = None) -> Held:
+    """A held call that can still be run; one that is too old is removed. Raises HeldError.
 
-
-def read(folder: Path, name: str) -> Held:
-    """One call, left where it is. Raises HeldError, also for one that is too old, which is removed."""
-    if not _ID.fullmatch(name):
-        raise HeldError(f"{name!r} is no id of a call: it has 8 digits and letters from a to f.")
+    ``about``: what it must say of the contract, its operation and tool aside.
+    """
+    path = folder / PENDING / f"{name}.json"
+    if not ID.fullmatch(name):
+        raise NotHeldError(name)
     try:
-        with _place(folder) as place:
-            text = _read(f"{name}.json", place)
+        place = approvals.open_folder(folder, PENDING)
+    except OSError:
+        raise NotHeldError(name) from None
+    try:
+        held = parsed(approvals.read_safely(path.name, place), name)
     except FileNotFoundError:
-        raise HeldError(f"no call {name} waits: it was run, is too old, or is of another service.") from None
-    except OSError as error:
-        raise HeldError(f"the call {name} cannot be read: {error}. Nothing was sent.") from None
-    held = Held(_checked(text, name), text)
-    if not -5 <= held.age(time.time()) <= SECONDS:
-        with contextlib.suppress(OSError):
-            (folder / PENDING / f"{name}.json").unlink()
-        raise HeldError(f"the call {name} is more than ten minutes old: have it made again.")
+        raise NotHeldError(name) from None
+    except (OSError, ValueError):
+        message = f"{path} is not a file that Anvil left for you alone. Remove it. {AGAIN}"
+        raise HeldError(message) from None
+    finally:
+        os.close(place)
+    if held.is_old:
+        path.unlink(missing_ok=True)
+        raise NotHeldError(name)
+    if about and any(held.about[key] != wanted for key, wanted in about.items()):
+        raise HeldError(f"call {name} was held under another contract than this bundle's. {AGAIN}")
     return held
 
 
-def use_up(folder: Path, held: Held) -> None:
-    """Take the call away, so that nobody has it again. Raises HeldError where it is gone or has changed."""
-    name, taken = str(held.data["id"]), f".taken.{secrets.token_hex(8)}"
+def bundle_of(folders: Iterable[Path], name: str) -> Path:
+    """The bundle that the call was made of, as the first file of this name says. Raises HeldError."""
+    for folder in folders:
+        with contextlib.suppress(NotHeldError):
+            return find(folder, name).bundle
+    raise NotHeldError(name)
+
+
+def burn(folder: Path, held: Held) -> None:
+    """Take the call, so that nobody runs it again; it must be as it was shown. Raises HeldError."""
     try:
-        with _place(folder) as place:
-            os.rename(f"{name}.json", taken, src_dir_fd=place, dst_dir_fd=place)
-            try:
-                text = _read(taken, place)
-            finally:
-                os.unlink(taken, dir_fd=place)
+        content = approvals.take(folder, PENDING, f"{held.id}.json")
+    except FileNotFoundError:
+        raise NotHeldError(held.id) from None
     except OSError:
-        raise HeldError(
-            f"the call {name} was run meanwhile, or taken away. Nothing was sent by this."
-        ) from None
-    if text != held.text:
-        raise HeldError(f"the call {name} was changed while you looked at it. Nothing was sent.")
+        content = b""
+    if content != held.content:
+        raise HeldError(f"call {held.id} was changed while it was shown. {AGAIN}")
+    if held.is_old:
+        raise NotHeldError(held.id)
 
 
-@contextlib.contextmanager
-def _place(folder: Path) -> Iterator[int]:
-    place = os.open(folder / PENDING, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def all_held(folder: Path) -> list[Held]:
+    """Those that can still be run, the oldest first. The too old are removed; what is none is left out."""
     try:
-        yield place
-    finally:
-        os.close(place)
+        names = [path.stem for path in (folder / PENDING).iterdir() if path.suffix == ".json"]
+    except OSError:
+        return []
+    found = []
+    for name in names:
+        with contextlib.suppress(HeldError):
+            found.append(find(folder, name))
+    return sorted(found, key=lambda held: (held.time, held.id))
 
 
-def _read(name: str, place: int) -> bytes:
-    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=place)
-    with os.fdopen(file, "rb") as opened:
-        status = os.fstat(file)
-        if not is_own(status) or status.st_size > LARGEST:
-            raise OSError("it is no file that Anvil wrote for you alone")
-        return opened.read(LARGEST)
-
-
-def _checked(text: bytes, name: str) -> dict[str, Any]:
+def parsed(content: bytes, name: str) -> Held:
+    """What a file says. Raises ValueError for what ``hookcore.hold`` does not write."""
     try:
-        data = json.loads(text)
-    except ValueError:
-        data = None
-    texts = ("id", "bundle", "service", "origin", "contract_digest", "operation", "tool")
-    good = (
-        isinstance(data, dict)
-        and all(isinstance(data.get(one), str) for one in texts)
-        and data["id"] == name
-        and isinstance(data.get("arguments"), dict)
-        and isinstance(data.get("time"), (int, float))
-        and not isinstance(data["time"], bool)
-    )
-    if not good:
-        raise HeldError(f"the call {name} is not of the form that Anvil writes. Nothing was sent.")
-    return dict(data)
+        data = json.loads(content)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    form = {**dict.fromkeys((*ABOUT, "bundle"), (str,)), "arguments": (dict,), "time": (int, float)}
+    if not isinstance(data, dict) or data.get("id") != name:
+        raise ValueError("not this held call")
+    if not all(type(data.get(key)) in types for key, types in form.items()):
+        raise ValueError("not a held call")
+    about = {key: data[key] for key in ABOUT}
+    return Held(name, Path(data["bundle"]), about, data["arguments"], float(data["time"]), content)

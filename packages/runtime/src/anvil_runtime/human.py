@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from anvil_core.clients import Client
     from anvil_runtime.caller import Caller
     from anvil_runtime.execute import Executor
+    from anvil_runtime.plan import Plan
 
 NOTE: str = hookcore.NOTE
 STOP = "Do not retry."
@@ -38,6 +39,7 @@ CAUSES: dict[str, str] = {
     "unattended": "Nobody attends this session.",
     "not_asked": "This session could not ask a person.",
     "unknown": "The question was declined or not shown.",
+    "taken": "It was run by somebody else, changed, or became too old while it was shown.",
     "too_long": "Its arguments do not fit into a question to a person.",
 }
 """What stands for ``how`` in the text of human_approval_required, one fixed sentence per cause."""
@@ -66,17 +68,17 @@ def known(executor: Executor, caller: Caller) -> Client | None:
 
 
 def approval_gate(
-    executor: Executor, operation: Operation, args: dict[str, Any], note: object, caller: Caller
+    executor: Executor, operation: Operation, args: dict[str, Any], plan: Plan, note: object, caller: Caller
 ) -> Refusal | None:
     """Why no person has approved this call, or None when one has. It asks, where the client is asked so."""
     if not operation.confirmation.human_approval:
         return None
     digest = argument_digest(operation, args)
-    if caller.channel == "person" and caller.approved == digest:
-        return None
     client = known(executor, caller)
-    if client and client.is_unattended(caller.meta):
-        cause: str | None = "unattended"
+    if caller.channel == "person" and caller.approve:
+        cause = caller.approve(plan, digest)
+    elif client and client.is_unattended(caller.meta):
+        cause = "unattended"
     elif client and client.proof == "tool_meta":
         cause = by_record(executor, operation, digest, note, caller)
     elif caller.ask and may_ask(executor, client, caller):

@@ -5,6 +5,8 @@
     python3 -I -S mcp/server.py doctor                        say what works and what is missing
     python3 -I -S mcp/server.py call OPERATION --arg N=V      call an operation, under the same contract
     python3 -I -S mcp/server.py log                           show what was decided and called
+    python3 -I -S mcp/server.py pending                       list the calls that wait for a person
+    python3 -I -S mcp/server.py allow ID                      show one of them, and send it after a code
 
 Standard library only, and readable to Python 3.9, so that an old one gets a clear message. What the
 server needs besides the sources in ``mcp/lib`` is exactly what ``mcp/requirements.lock`` names, by

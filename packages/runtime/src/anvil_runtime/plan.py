@@ -71,15 +71,16 @@ def make_plan(operation: Operation, args: dict[str, Any], target: Target) -> Pla
     return plan
 
 
-def shown(plan: Plan) -> dict[str, Any]:
+def shown(plan: Plan, longest_body: int = LONGEST_SHOWN_BODY) -> dict[str, Any]:
     """The plan for a reader. There are no credentials in it: they join a request after its plan is made."""
-    return {"method": plan.method, "url": plan.url, "headers": dict(plan.headers), "body": _shown_body(plan)}
+    body = _shown_body(plan, longest_body)
+    return {"method": plan.method, "url": plan.url, "headers": dict(plan.headers), "body": body}
 
 
-def _shown_body(plan: Plan) -> Any:
+def _shown_body(plan: Plan, longest: int) -> Any:
     if plan.body is None or plan.media_type is None:
         return None
-    if len(plan.body) > LONGEST_SHOWN_BODY:
+    if len(plan.body) > longest:
         return f"({len(plan.body)} bytes of {plan.media_type})"
     if is_json(plan.media_type):
         return json.loads(plan.body)

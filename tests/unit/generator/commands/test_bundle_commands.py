@@ -150,3 +150,22 @@ def test_decide_tells_of_another_core(cli, bundle):
 )
 def test_wrong_usage_of_decide(cli, bundle, words):
     assert cli("decide", bundle, *words).returncode == 2
+
+
+def test_a_call_that_waits_is_listed_and_needs_a_terminal(cli, bundle, call, tmp_path, work):
+    done = call("create_refund", "--arg", "idempotency_key=key-0001")
+    assert done.returncode == 3
+    name = re.search(r"anvil allow ([0-9a-f]{8})", done.stderr)[1]
+    listed = cli("pending", "--state", tmp_path / "state", "--json", cwd=work)
+    (waits,) = json.loads(listed.stdout)["pending"]
+    assert (waits["id"], waits["bundle"]) == (name, str(bundle))
+    for more in ([], ["--bundle", bundle]):
+        asked = cli("allow", name, *more, "--state", tmp_path / "state", cwd=work)
+        assert asked.returncode == 3
+        assert "on a terminal" in asked.stderr
+    assert name in cli("pending", "--state", tmp_path / "state", cwd=work).stdout
+
+
+def test_pending_of_a_bundle_or_a_service(cli, bundle, work):
+    assert "No call waits" in cli("pending", bundle, cwd=work).stdout
+    assert cli("pending", bundle, "--service", "x", cwd=work).returncode == 2

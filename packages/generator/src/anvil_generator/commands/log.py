@@ -28,7 +28,7 @@ def log(
     as_json: Annotated[bool, typer.Option("--json", help="Print the calls as JSON.")] = False,
 ) -> None:
     """Show what was decided and called: one row a call, what the hook said beside what came of it."""
-    folders = _folders(bundle, service, state)
+    folders = folders_meant(bundle, service, state, "anvil log")
     try:
         code = commands.run_log(folders, start=since, tool=tool, as_json=as_json)
     except ValueError as error:
@@ -36,9 +36,12 @@ def log(
     raise typer.Exit(code)
 
 
-def _folders(bundle: Path | None, service: str | None, state: Path | None) -> list[StateFolder]:
+def folders_meant(
+    bundle: Path | None, service: str | None, state: Path | None, command: str
+) -> list[StateFolder]:
+    """The state folders of a bundle, of a service or of all; or the one that is named."""
     if (bundle is not None) + (service is not None) + (state is not None) > 1:
-        raise failure("usage", "give one of BUNDLE, --service and --state", "anvil log", usage=True)
+        raise failure("usage", "give one of BUNDLE, --service and --state", command, usage=True)
     if state is not None:
         return [StateFolder(str(state.absolute()))]
     if bundle is None:
