@@ -36,7 +36,7 @@ class FaultyApi:
     def __init__(
         self, faults: list[Callable[[socket.socket], None]], tls: ssl.SSLContext | None = None
     ) -> None:
-        self.faults, self.tls, self.requests = faults, tls, 0
+        self.faults, self.tls, self.requests, self.connections = faults, tls, 0, 0
         self.listener = socket.create_server(("127.0.0.1", 0))
         scheme = "https" if tls else "http"
         self.url = f"{scheme}://127.0.0.1:{self.listener.getsockname()[1]}"
@@ -54,6 +54,7 @@ class FaultyApi:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            self.connections += 1
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:

@@ -99,3 +99,11 @@ def test_a_redirect_says_so(operation):
 def test_a_long_error_is_cut(operation):
     refused = answers.failure(operation(), answer(b"x" * 100_000, "text/plain", status=500), idempotent=True)
     assert len(refused.upstream["body"]) == answers.LONGEST_ERROR_BODY
+
+
+def test_the_words_of_a_long_problem_are_in_the_message(operation):
+    body = b'{"title": "Too much", "detail": "at most 5", "errors": "' + b"x" * 10_000 + b'"}'
+    one = answer(body, "application/problem+json", status=422)
+    refused = answers.failure(operation(), one, idempotent=True)
+    assert "Too much: at most 5" in refused.message
+    assert len(refused.upstream["body"]) == answers.LONGEST_ERROR_BODY

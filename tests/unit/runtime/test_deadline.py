@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import itertools
 import socket
+import sqlite3
 import threading
 import time
 import zlib
+from dataclasses import replace
 
 import anyio
 import anyio.to_thread
 import pytest
+from support.faulty_api import FaultyApi, answer, says
 
 from anvil_core.air import Origin
 from anvil_runtime import client
 from anvil_runtime.execute import execute
+from anvil_runtime.ledger import FILE_NAME
 from anvil_runtime.plan import Plan
+from anvil_runtime.retries import Pace
+from anvil_runtime.server import sleep_in_worker
 
 START = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = START + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -57,12 +63,12 @@ def test_a_call_ends_at_its_deadline_and_closes_the_connection(dripping, name, p
     with dripping(*DRIPS[name], pause=pause) as (port, gone):
         began = time.monotonic()
         try:
-            answer = client.send(*plan_for(port), answer_seconds=0.7)
+            got = client.send(*plan_for(port), answer_seconds=0.7)
         except (client.TimedOutError, client.BrokenError) as error:
             # A flood of headers or chunks ends earlier, at the limit of its size.
             assert pause == 0.0 or isinstance(error, client.TimedOutError) or "header" in name  # noqa: PT017
         else:
-            assert (pause, answer.cut) == (0.0, True)
+            assert (pause, got.cut) == (0.0, True)
         assert time.monotonic() - began < 3
         assert gone.wait(5)
 
@@ -105,3 +111,65 @@ def test_from_a_worker_the_answer_is_the_same():
 
     assert anyio.run(run).body == b"hi"
     listener.close()
+
+
+def served(method: str, times: int) -> int:
+    """How many connections so many requests take, one after another in one server's life."""
+
+    async def run(url: str) -> None:
+        plan, origin = plan_for(int(url.rpartition(":")[2]))
+        async with client.Connections().closing() as connections:
+            for _ in range(times):
+                await client.exchange(replace(plan, method=method), origin, 5.0, connections)
+
+    with FaultyApi([says(answer("200 OK", body=b"{}"))]) as api:
+        anyio.run(run, api.url)
+        assert api.requests == times
+        return api.connections
+
+
+def test_reads_share_a_connection():
+    assert served("GET", 3) == 1
+
+
+def test_a_mutation_has_one_of_its_own():
+    """A shared one may be closed by the API just then, and nobody could tell whether it was carried out."""
+    assert served("POST", 3) == 3
+
+
+def test_calls_that_are_given_up_leave_the_shared_client_whole():
+    async def run(url: str) -> client.Answer:
+        plan, origin = plan_for(int(url.rpartition(":")[2]))
+        async with client.Connections().closing() as connections:
+            for many in (30, 30):
+                with anyio.move_on_after(0.3):
+                    async with anyio.create_task_group() as calls:
+                        for _ in range(many):
+                            calls.start_soon(client.exchange, plan, origin, 60.0, connections)
+            return await client.exchange(replace(plan, path="/fine"), origin, 5.0, connections)
+
+    def act(connection: socket.socket) -> None:
+        if api.requests > 60:
+            connection.sendall(answer("200 OK", body=b"{}"))
+        else:
+            connection.recv(1)  # nothing, until the client has gone
+
+    with FaultyApi([act]) as api:
+        assert anyio.run(run, api.url).status == 200
+        assert api.requests == 61
+
+
+def test_a_call_that_waits_for_another_with_its_key_is_given_up_at_once(executor, full):
+    """It holds a thread of the server, and the server's end would wait for it."""
+    one = replace(executor(), pace=Pace(sleep=sleep_in_worker))
+    execute(one, "refund_create", full)
+    with sqlite3.connect(one.folder.ready() / FILE_NAME) as file:
+        file.execute("UPDATE calls SET state = 'reserved'")
+
+    async def run() -> float:
+        began = time.monotonic()
+        with anyio.move_on_after(0.3):
+            await anyio.to_thread.run_sync(execute, one, "refund_create", full)
+        return time.monotonic() - began
+
+    assert anyio.run(run) < 5

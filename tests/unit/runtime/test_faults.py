@@ -17,6 +17,7 @@ from support.faulty_api import FINE, FaultyApi, answer, drips, resets, says, sel
 from anvil_runtime import client
 from anvil_runtime.execute import Executor, execute
 from anvil_runtime.retries import MOST_TRIES, Pace
+from anvil_runtime.spill import Spill
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "faults.md"
 LARGE = 50 * 1024 * 1024
@@ -218,6 +219,24 @@ def test_without_a_folder_a_large_answer_is_cut(shop, tmp_path):
         Path(executor.folder.ready()).chmod(0o755)
         envelope = execute(executor, name, args).envelope
     assert any("is cut after" in one for one in envelope["violations"])
+
+
+def test_a_disk_that_is_full_cuts_the_answer_and_hides_no_success(shop, tmp_path, monkeypatch):
+    start = Spill.start
+
+    def on_a_full_disk(spill):
+        writer = start(spill)
+        os.close(writer._file)
+        writer._file = os.open("/dev/full", os.O_WRONLY)
+        return writer
+
+    monkeypatch.setattr(Spill, "start", on_a_full_disk)
+    with api_of("200 of 50 MB", tmp_path) as api:
+        executor, name, args = shop(PLAIN, api.url)
+        envelope = execute(executor, name, args).envelope
+    assert any("is cut after" in one for one in envelope["violations"])
+    assert any("was carried out" in one for one in envelope["violations"])
+    assert list((Path(executor.folder.name) / "answers").iterdir()) == []
 
 
 def test_the_port_of_a_refused_connection_is_closed():

@@ -79,8 +79,26 @@ def test_the_same_key_elsewhere_is_another(book, part):
 def test_an_open_one_may_be_sent_again(book):
     book.reserve(SLOT, "a", 0)
     book.settle(SLOT, "open", None)
-    assert book.reserve(SLOT, "a", 0) == Found("reserved")
+    assert book.reserve(SLOT, "a", 0) == Found("reserved", again=True)
     assert book.reserve(SLOT, "a", 0) == Found("in_progress")
+
+
+@pytest.mark.parametrize("left", ["open", "answered"])
+def test_one_that_was_open_says_so_until_it_is_answered(book, left):
+    assert not book.reserve(SLOT, "a", 0).again
+    book.settle(SLOT, "open", None)
+    assert book.reserve(SLOT, "a", 0).again
+    book.settle(SLOT, left, {"data": 1})
+    assert book.reserve(SLOT, "a", 0).again == (left == "open")
+
+
+def test_a_look_that_changes_nothing_writes_nothing(book, state):
+    """Whoever waits looks twenty times a second, and must not keep the one that sends from settling."""
+    book.reserve(SLOT, "a", 0)
+    before = (state.ready() / FILE_NAME).read_bytes()
+    for request in ("a", "b"):
+        book.reserve(SLOT, request, 0)
+    assert (state.ready() / FILE_NAME).read_bytes() == before
 
 
 def test_a_free_one_is_new(book):
@@ -145,6 +163,7 @@ def link(file: Path) -> None:
 def newer(file: Path) -> None:
     file.touch(0o600)
     with sqlite3.connect(file) as made:
+        made.execute(module._MAKE)
         made.execute("PRAGMA user_version = 7")
 
 
@@ -221,6 +240,7 @@ AFTER = {
     "refused 422": (Answer(422, "", "", b""), FREE),
     "slow down 429": (Answer(429, "", "", b""), FREE),
     "not sent": (NotSentError("no connection"), FREE),
+    "unclear 499": (Answer(499, "", "", b""), OPEN),
     "timeout 408": (Answer(408, "", "", b""), OPEN),
     "conflict 409": (Answer(409, "", "", b""), OPEN),
     "redirect 302": (Answer(302, "", "", b""), OPEN),
@@ -246,6 +266,64 @@ def test_what_becomes_of_the_key(shop, upstream, full, name):
     assert len(upstream.plans) == sent + 1
 
 
+MAYBE = {name: end for name, (end, left) in AFTER.items() if left == OPEN}
+NOTHING = {name: end for name, (end, left) in AFTER.items() if left == FREE}
+
+
+@pytest.mark.parametrize("second", NOTHING)
+@pytest.mark.parametrize("first", ["timed out", "error 503"])
+def test_a_key_that_may_have_done_something_is_not_freed_by_a_later_call(shop, upstream, full, first, second):
+    for end in (MAYBE[first], NOTHING[second]):
+        upstream.answer = end
+        assert execute(shop(), "refund_create", full).refusal
+    sent = len(upstream.plans)
+    upstream.answer = CREATED
+    other = execute(shop(), "refund_create", {**full, "body": {"amount": 6}})
+    assert (other.refusal.code, len(upstream.plans)) == ("idempotency_conflict", sent)
+    assert execute(shop(), "refund_create", full).envelope == {"data": {"id": "re_1"}}
+    assert len(upstream.plans) == sent + 1
+
+
+def test_a_replay_tells_that_the_file_of_its_answer_is_gone(shop, upstream, full, tmp_path):
+    from anvil_runtime.spill import Spilled
+
+    file = tmp_path / "answer"
+    file.write_bytes(b"{}")
+    upstream.answer = Answer(200, "OK", "application/json", b"{}", spilled=Spilled(str(file), 2, "0" * 64))
+    first = execute(shop(), "refund_create", full).envelope
+    assert execute(shop(), "refund_create", full).envelope == {**first, "replayed": True}
+    file.unlink()
+    again = execute(shop(), "refund_create", full).envelope
+    assert (again["replayed"], "file" in again) == (True, False)
+    assert "no longer there" in again["violations"][-1]
+    assert len(upstream.plans) == 1
+
+
+def test_a_call_that_still_runs_is_told_from_one_that_died(shop, upstream, full, monkeypatch):
+    monkeypatch.setattr(sending, "WAIT_SECONDS", 0)
+    found = {"in_progress": ("still sends", True), "unknown": ("ended before", False)}
+    for state, (said, again) in found.items():
+        monkeypatch.setattr(Ledger, "reserve", lambda *_, state=state: Found(state))
+        refusal = execute(shop(), "refund_create", full).refusal
+        assert (refusal.code, refusal.retryable, refusal.safe_to_retry) == ("outcome_unknown", again, again)
+        assert said in refusal.message
+    assert upstream.plans == []
+
+
+def test_a_call_that_waits_for_another_one_ends_when_it_is_given_up(shop, upstream, full):
+    def given_up(_seconds):
+        raise KeyboardInterrupt
+
+    one = shop()
+    object.__setattr__(one, "pace", type(one.pace)(sleep=given_up))
+    execute(shop(), "refund_create", full)
+    with sqlite3.connect(one.folder.ready() / FILE_NAME) as file:
+        file.execute("UPDATE calls SET state = 'reserved'")
+    with pytest.raises(KeyboardInterrupt):
+        execute(one, "refund_create", full)
+    assert len(upstream.plans) == 1
+
+
 def test_a_call_that_was_cancelled_may_be_sent_again(shop, upstream, full):
     one = shop()
 
@@ -255,6 +333,8 @@ def test_a_call_that_was_cancelled_may_be_sent_again(shop, upstream, full):
     object.__setattr__(one, "send", cancelled)
     with pytest.raises(KeyboardInterrupt):
         execute(one, "refund_create", full)
+    other = execute(shop(), "refund_create", {**full, "body": {"amount": 6}})
+    assert (other.refusal.code, upstream.plans) == ("idempotency_conflict", [])
     assert execute(shop(), "refund_create", full).envelope == {"data": {"id": "re_1"}}
 
 

@@ -85,6 +85,14 @@ def test_a_mutation_without_one_is_not_unless_it_did_not_leave(tried, full, end)
     assert (outcome.refusal is None) == (not left)
 
 
+@pytest.mark.parametrize("end", ONCE_MORE, ids=names)
+def test_a_mutation_that_is_idempotent_by_nature_is_tried_again(tried, full, end):
+    del full["idempotency_key"]
+    natural = {"idempotency": {"mode": "natural"}, "controls": {"confirm": "confirm"}}
+    outcome, sent = tried([end, FINE], "refund_create", full, retries="safe", **natural)
+    assert (outcome.refusal, len(sent)) == (None, 2)
+
+
 def test_always_is_the_owners_word(tried, full):
     del full["idempotency_key"]
     outcome, sent = tried([TimedOutError("late"), FINE], "refund_create", full, retries="always", **PLAIN)
@@ -146,10 +154,9 @@ def test_nothing_was_sent_is_not_said_of_a_call_whose_first_try_was(tried, full)
     assert "Nothing was sent" not in outcome.refusal.message
 
 
-def test_a_refusal_after_a_try_that_may_have_been_carried_out_frees_no_key(tried, full, clock):
-    outcome, _ = tried(
-        [TimedOutError("late"), Answer(422, "", "", b"")], "refund_create", full, retries="safe"
-    )
+@pytest.mark.parametrize("end", [TimedOutError("late"), BrokenError("cut"), GATEWAY, BUSY])
+def test_a_refusal_after_a_try_that_may_have_been_carried_out_frees_no_key(tried, full, end):
+    outcome, _ = tried([end, Answer(422, "", "", b"")], "refund_create", full, retries="safe")
     assert outcome.refusal.code == "upstream_error"
     other = {**full, "body": {"amount": 6}}
     outcome, sent = tried([FINE], "refund_create", other, retries="safe")

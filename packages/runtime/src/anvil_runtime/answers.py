@@ -10,6 +10,7 @@ import base64
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anvil_core.media_types import is_json, is_text
@@ -75,6 +76,16 @@ def success(operation: Operation, answer: Answer, validators: Validators) -> dic
     if not violations:
         violations = _violations(operation, answer, value, validators)
     return {"raw": value, "violations": violations} if violations else {"data": value}
+
+
+def replayed(envelope: dict[str, Any]) -> dict[str, Any]:
+    """The first answer once more, which says so; its file may have gone meanwhile."""
+    path = envelope.get("file", {}).get("path")
+    if path is None or Path(path).exists():
+        return {**envelope, "replayed": True}
+    rest = {name: value for name, value in envelope.items() if name != "file"}
+    said = f"The file {path} of the first answer is no longer there."
+    return {**rest, "violations": [*envelope.get("violations", []), said], "replayed": True}
 
 
 def _in_a_file(answer: Answer, spilled: Spilled) -> dict[str, Any]:
@@ -173,13 +184,14 @@ def failure(operation: Operation, answer: Answer, *, idempotent: bool, uncertain
     said = f"it answered {answer.status} {answer.reason[:80]}".rstrip()
     if 300 <= answer.status < 400:
         said += f", a redirect to {(answer.location or 'nowhere')[:200]!r}; redirects are never followed"
-    refused = 400 <= answer.status < 500 and answer.status != 408  # the API says that it did nothing
+    # The API says that it did nothing, and no proxy that it gave up on it.
+    refused = 400 <= answer.status < 500 and answer.status not in (408, 499)
     safe = idempotent or (refused and not uncertain)
     body, _ = _value(replace(answer, body=answer.body[:LONGEST_ERROR_BODY]))
     violations: list[str] = []
     if len(answer.body) <= LONGEST_ERROR_BODY:
         body, violations = _value(answer)
-    said += _problem_words(answer, body)
+    said += _problem_words(answer)
     return replace(
         refuse("upstream_error", operation.name, detail=said + "."),
         retryable=safe and answer.status in PASSING_STATUSES,
@@ -188,9 +200,12 @@ def failure(operation: Operation, answer: Answer, *, idempotent: bool, uncertain
     )
 
 
-def _problem_words(answer: Answer, body: object) -> str:
+def _problem_words(answer: Answer) -> str:
     """Title and detail of a problem document (RFC 9457), in the message itself."""
-    if not answer.media_type.lower().startswith("application/problem+json") or not isinstance(body, dict):
+    if not answer.media_type.lower().startswith("application/problem+json"):
+        return ""
+    body, _ = _value(answer)
+    if not isinstance(body, dict):
         return ""
     said = [body[part] for part in ("title", "detail") if isinstance(body.get(part), str)]
     return "".join(f": {' '.join(text.split())[:LONGEST_PROBLEM].rstrip('.')}" for text in said)

@@ -11,6 +11,8 @@ import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from anvil_runtime.spill import NoRoomError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -162,18 +164,20 @@ def check_origin(request: httpx2.Request, origin: Origin) -> None:
 
 async def _read(response: httpx2.Response, spill: Spill | None) -> tuple[bytes, bool, Spilled | None]:
     """At most LARGEST_ANSWER bytes, whether there was more, and the file that all went to, if one did."""
-    body, pieces = b"", response.aiter_bytes()
+    body, pieces = bytearray(), response.aiter_bytes()
     async for piece in pieces:
         body += piece
         if len(body) > LARGEST_ANSWER:
             file = spill.start() if spill and response.is_success else None
             if file is None:
-                return body[:LARGEST_ANSWER], True, None
-            return await _spill(body, pieces, file)
-    return body, False, None
+                return bytes(body[:LARGEST_ANSWER]), True, None
+            return await _spill(bytes(body), pieces, file)
+    return bytes(body), False, None
 
 
-async def _spill(body: bytes, pieces: AsyncIterator[bytes], file: Writer) -> tuple[bytes, bool, Spilled]:
+async def _spill(
+    body: bytes, pieces: AsyncIterator[bytes], file: Writer
+) -> tuple[bytes, bool, Spilled | None]:
     try:
         file.feed(body)
         async for piece in pieces:
@@ -181,6 +185,9 @@ async def _spill(body: bytes, pieces: AsyncIterator[bytes], file: Writer) -> tup
             if file.full:
                 break
         return body[:LARGEST_ANSWER], file.full, file.finish()
+    except NoRoomError:  # the answer is cut, as where there is no file at all
+        file.abandon()
+        return body[:LARGEST_ANSWER], True, None
     except BaseException:
         file.abandon()
         raise

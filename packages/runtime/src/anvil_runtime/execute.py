@@ -71,7 +71,7 @@ class Executor:
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(self.folder)
+        return Ledger(self.folder, sleep=self.pace.sleep)
 
     @property
     def folder(self) -> StateFolder:

@@ -7,7 +7,8 @@ leaves and settled when the answer is there:
 - ``open``: the API answered in a way that says neither yes nor no (a timeout, 5xx, 409). The same call may be
   sent again under its key, which is what a key is for; another one may not;
 - ``reserved`` by a process that has ended: nobody knows what became of it, and nothing is sent for it again;
-- no row: the request did not leave, or the API refused it, and the key is free.
+- no row: the request did not leave, or the API refused it, and the key is free. One that was open once is
+  never free again, whatever comes of a later call: the first may have been carried out.
 
 What is kept of a request is a digest, and of a credential what ``Credentials.identity`` gives.
 """
@@ -67,10 +68,14 @@ class Slot:
 
 @dataclass(frozen=True)
 class Found:
-    """What the ledger says of a call. ``answer`` is the first one's, for ``answered``."""
+    """What the ledger says of a call.
+
+    ``answer`` is the first one's, for ``answered``; ``again``: reserved, and an earlier call was left open.
+    """
 
     state: Literal["reserved", "answered", "conflict", "in_progress", "unknown"]
     answer: dict[str, Any] | None = None
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class Ledger:
             )
 
     def free(self, slot: Slot) -> None:
-        """Nothing was done under this key: it can be used again. Raises LedgerError."""
+        """Nothing was ever done under this key: it can be used again. Raises LedgerError."""
         with self._open() as file:
             file.execute(f"DELETE FROM calls WHERE {_WHERE}", astuple(slot))  # noqa: S608
 
@@ -134,8 +139,7 @@ class Ledger:
             raise LedgerError(f"the ledger {FILE_NAME} cannot be opened: {error}") from None
         try:
             file.execute("BEGIN IMMEDIATE")
-            _check_version(file)
-            file.execute(_MAKE)
+            _prepare(file)
             yield file
             file.execute("COMMIT")
         except sqlite3.OperationalError as error:
@@ -169,11 +173,14 @@ def _make_private(path: Path) -> None:
         raise OSError("it is no file that only you can read and write; remove it, or chmod 600")
 
 
-def _check_version(file: sqlite3.Connection) -> None:
+def _prepare(file: sqlite3.Connection) -> None:
+    """Make the table in a new file. Another is not written to: whoever waits for a key looks often."""
     (version,) = file.execute("PRAGMA user_version").fetchone()
     if version not in (0, VERSION):
         raise LedgerError(f"another version of Anvil wrote the ledger {FILE_NAME}: its form is {version}")
-    file.execute(f"PRAGMA user_version = {VERSION}")
+    if version == 0:
+        file.execute(_MAKE)
+        file.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _reading(row: tuple[str, str, str, str | None] | None, request: str) -> Found:
@@ -186,7 +193,7 @@ def _reading(row: tuple[str, str, str, str | None] | None, request: str) -> Foun
     if state == "answered":
         return Found("answered", json.loads(answer or "{}"))
     if state == "open":
-        return Found("reserved")
+        return Found("reserved", again=True)
     return Found("in_progress" if is_alive(owner) else "unknown")
 
 

@@ -30,7 +30,7 @@ MAYBE_DONE = frozenset({502, 504})
 
 @dataclass(frozen=True)
 class Pace:
-    """How time passes between two tries; all three are given by tests."""
+    """How time passes between two tries, and while another call's answer is waited for."""
 
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic

@@ -28,8 +28,13 @@ if TYPE_CHECKING:
 
 WAIT_SECONDS = 45.0
 """How long the answer of another call with the same key is waited for: clients give up after a minute."""
-NOT_CLEAR = frozenset({408, 409})
-"""Of the 4xx, those with which an API may be at work on an earlier request under the same key."""
+NOT_CLEAR = frozenset({408, 409, 499})
+"""Of the 4xx, those with which an API may be at work on a request under this key, or a proxy gave it up."""
+IN_PROGRESS = "another process still sends this call. Make the same call with the same key in a while"
+DIED = (
+    "an earlier call with this key may have been carried out: the process that sent it ended before the "
+    "answer came. Look at the API first. Where nothing was done, use a new key"
+)
 
 
 @dataclass(frozen=True)
@@ -63,17 +68,21 @@ def send_call(
         _settle(executor, slot, "open", None)
         raise
     answer = sent.result if isinstance(sent.result, dict) else None
-    _settle(executor, slot, sent.key, executor.secrets.clean(answer))
+    state: Literal["answered", "open", "free"] = "open" if found.again and sent.key == "free" else sent.key
+    _settle(executor, slot, state, executor.secrets.clean(answer))
     return sent.result
 
 
 def _second(operation: Operation, found: Found) -> Refusal | dict[str, Any]:
     """What a call gets whose key is taken."""
     if found.state == "answered":
-        return {**(found.answer or {}), "replayed": True}
+        return answers.replayed(found.answer or {})
     if found.state == "conflict":
         return refuse("idempotency_conflict", operation.name)
-    return refuse("outcome_unknown", operation.name)
+    if found.state == "unknown":
+        return refuse("outcome_unknown", operation.name, detail=DIED)
+    refused = refuse("outcome_unknown", operation.name, detail=IN_PROGRESS)
+    return replace(refused, retryable=True, safe_to_retry=True)
 
 
 def _settle(
@@ -137,7 +146,7 @@ def _tried(
 
 def _did_nothing(outcome: client.Answer | Exception) -> bool:
     if isinstance(outcome, client.Answer):
-        return outcome.status in retries.NOTHING_DONE
+        return outcome.status == 429  # a 503 may be a proxy's, which gave up on a request that it passed on
     return isinstance(outcome, client.NotSentError)
 
 

@@ -28,6 +28,10 @@ MOST_BYTES = 1024 * 1024 * 1024
 KEPT_SECONDS = 7 * 24 * 3600
 
 
+class NoRoomError(Exception):
+    """The file cannot be written to its end: the disk is full, or failed."""
+
+
 @dataclass(frozen=True)
 class Spilled:
     """A file that holds an answer: its path, its bytes, their SHA-256 in hex."""
@@ -55,12 +59,18 @@ class Writer:
     def _write(self, data: bytes) -> None:
         self._hash.update(data)
         self.size += len(data)
-        while data:
-            data = data[os.write(self._file, data) :]
+        try:
+            while data:
+                data = data[os.write(self._file, data) :]
+        except OSError as error:
+            raise NoRoomError(str(error)) from None
 
     def finish(self) -> Spilled:
         self._write(self.stream.end())
-        os.close(self._file)
+        try:
+            os.close(self._file)
+        except OSError as error:
+            raise NoRoomError(str(error)) from None
         return Spilled(str(self.path), self.size, self._hash.hexdigest())
 
     def abandon(self) -> None:

@@ -27,8 +27,9 @@ REFUSALS: dict[str, str] = {
     **hookcore.REFUSALS,
     "approval_declined": "{tool} was not sent: a person said no to this call. Do not retry, "
     "with whatever confirmation or key. The user can lift it by a new session.",
-    "idempotency_conflict": "{tool} was not sent: this idempotency key was used before with other arguments.",
-    "outcome_unknown": "{tool}: an earlier call with this key may have been carried out. Look first.",
+    "idempotency_conflict": "{tool} was not sent: this idempotency key was used before with other arguments. "
+    "Use a new key for another change.",
+    "outcome_unknown": "{tool} was not sent: {detail}.",
     "origin_not_allowed": hookcore.NOT_SENT,
     "auth_required": hookcore.NOT_SENT,
     "upstream_error": "{tool}: the API refused or failed: {detail}",
