@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 600
 """How long a person may take."""
 MOST_PENDING = 256
+WITH_FORMS = "2025-06-18"
+"""The first version of the protocol that has ``elicitation/create``."""
 STATELESS = "2026-07-28"
 REQUEST = "answer"
 UNANSWERED = Reply("unanswered")
@@ -101,6 +103,8 @@ def asker(
     """The way to a person over this connection, or None."""
     from mcp_types.version import is_version_at_least  # noqa: PLC0415
 
+    if not is_version_at_least(context.protocol_version, WITH_FORMS):
+        return None
     if not can_show_forms(context.session.client_capabilities):
         return None
     if is_version_at_least(context.protocol_version, STATELESS):
