@@ -63,7 +63,7 @@ class HoldingApi(Api):
         answer, api = self.server.RequestHandlerClass, self
 
         class Handler(answer):  # type: ignore[misc, valid-type]
-            def do_GET(self) -> None:
+            def do_GET(self) -> None:  # noqa: N802  # the standard library's name
                 if self.path.endswith("/cus_held"):
                     api.held.set()
                     api.go_on.wait(60)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +45,7 @@ class Lines:
         self.numbers = count(1)
         self.started: Message = {}
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> Self:
         if self.version in STATELESS:
             self.started = self.ask("server/discover")["result"]
             return self
