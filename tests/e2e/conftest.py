@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ import yaml
 
 from anvil_lab import lab as labs
 from anvil_lab import pins, table
+from anvil_lab.contract import integrity, program
 from anvil_lab.errors import UnavailableError
 from anvil_lab.inside import stage
 
@@ -61,11 +64,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session")
-def start_lab() -> Iterator[Callable[[str], Lab]]:
-    """The lab of one harness. Where there is no engine: a failure in CI, a skip on a laptop."""
-    started: dict[str, Lab] = {}
+def start_lab() -> Iterator[Callable[..., Lab]]:
+    """The lab of one harness. Where there is no engine: a failure in CI, a skip on a laptop.
 
-    def start(harness: str) -> Lab:
+    With a version that is not the pinned one, its program is mounted over the image's; which bytes that is,
+    its lock says (`contracts/<harness>/integrity.lock`).
+    """
+    started: dict[str, Lab] = {}
+    mounted = ExitStack()
+
+    def start(harness: str, version: str | None = None) -> Lab:
+        if version is not None:
+            pinned = pins.load(ROOT / pins.FOLDER).of(harness)
+            pin = integrity.resolve(pinned, version, integrity.read(integrity.place(ROOT, harness)))
+            mounts = mounted.enter_context(program.mounted(harness, pin))
+            return replace(start(harness), program=tuple(mounts))
         if harness not in started:
             try:
                 started[harness] = labs.start(harness, ROOT / pins.FOLDER)
@@ -75,7 +88,8 @@ def start_lab() -> Iterator[Callable[[str], Lab]]:
                 pytest.skip(f"{error} (ANVIL_E2E=required makes this a failure)")
         return started[harness]
 
-    yield start
+    with mounted:
+        yield start
     for lab in started.values():
         lab.client.close()
 
@@ -164,18 +178,19 @@ def full(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def check_page(request: pytest.FixtureRequest, full: bool) -> Callable[[str, str], None]:
+def check_page(request: pytest.FixtureRequest, full: bool) -> Callable[..., None]:
     """Compare a rendered table with its page in docs/reference, or write it with --full --write-docs.
 
-    Of a part of a table, each line must stand in the page.
+    Of a part of a table, each line must stand in the page; a `whole` text is compared in the short form too.
     """
 
-    def check(name: str, text: str) -> None:
+    def check(name: str, text: str, *, whole: bool = False) -> None:
         path = ROOT / "docs" / "reference" / name
         if full and request.config.getoption("--write-docs"):
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
         page = path.read_text(encoding="utf-8")
-        if full:
+        if full or whole:
             assert page == text, f"{name} is old: --full --write-docs"
         rows = {line for line in text.splitlines() if line.startswith("|")}
         assert rows <= set(page.splitlines()), f"{name} is old: --full --write-docs"

@@ -77,3 +77,38 @@ def test_what_lies_outside_the_calls_is_named():
         "the harness asked for GET /elsewhere",
         "a request outside every call: GET /early",
     ]
+
+
+def judged(setting, dialogs, requests=(), steps=({"tool": "t", "expect": {"outcome": "ran"}},)):
+    trial = Trial(
+        setting=Setting.model_validate(setting),
+        steps=[Step.model_validate(step) for step in steps],
+        answers=[],
+    )
+    rest = {"version": "", "exit_code": 0, "offered": [], "servers": {}, "notices": [], "screens": []}
+    rest |= {"unexpected": [], "seconds": {}, "stderr": "", "dialogs": dialogs}
+    return judge.problems(trial, Result(told=[RAN] * len(steps), requests=list(requests), **rest))
+
+
+def test_dialogs_are_counted():
+    assert judged({"person": ["yes"]}, ["one"]) == []
+    assert judged({"person": ["yes"]}, []) == ["1 dialogs were expected, 0 were seen"]
+    assert judged({}, ["one"]) == ["0 dialogs were expected, 1 were seen"]
+    assert judged({"person": ["yes to all"]}, ["one", "two"]) == []
+
+
+def test_what_a_dialog_shows_is_found_where_the_terminal_has_broken_it():
+    dialog = " Tool use\n   \u2502 It moves money and cannot\n   \u2502  be undone.\n"
+    assert judged({"person": ["yes"], "shows": ["money and cannot be undone."]}, [dialog]) == []
+    (words,) = judged({"person": ["yes"], "shows": ["other words"]}, [dialog])
+    assert words.startswith("no dialog shows 'other words'")
+
+
+def test_a_request_belongs_to_the_call_made_together_that_it_looks_like():
+    steps = [
+        {"tool": "t", "args": {"body": {"n": n}}, "expect": {"outcome": "ran", "requests": requests}}
+        for n, requests in ((1, [REQUEST]), (2, []))
+    ]
+    assert judged({"together": True}, [], [SENT], steps) == []
+    steps[0]["expect"], steps[1]["expect"] = steps[1]["expect"], steps[0]["expect"]
+    assert len(judged({"together": True}, [], [SENT], steps)) == 2

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from docker.errors import NotFound
 
 from anvil_lab import lab as labs
-from anvil_lab.container import Finished
+from anvil_lab.container import Finished, Mount
 from anvil_lab.errors import LabError
 from anvil_lab.inside.records import Call, Run, Surroundings
 from anvil_lab.lab import Lab
@@ -164,3 +165,34 @@ def test_runs_with_files_of_the_machines_owner_are_among_their_like(bundle, monk
     results = Lab(Client(), "claude", "image", "key").batch([plain, owned, plain], bundle)
     assert len(results) == 3
     assert made == [(2, {}), (1, {"/etc/x": "text", "/bin/sh": "copy of /bin/bash"})]
+
+
+def test_attended_runs_are_made_again_only_where_nothing_was_up(bundle, monkeypatch):
+    lab = Lab(Client(), "claude", "image", "key")
+    made, waited, slow = [], [], {"slow": 2}
+
+    def batch(_lab, runs, _bundle, _workers):
+        made.append([run.bundle for run in runs])
+        waited.append(runs[0].patience)
+        lines = []
+        for run in runs:
+            late = slow.get(run.bundle, 0) > 0
+            slow[run.bundle] = slow.get(run.bundle, 0) - 1
+            lines.append(replace(labs._RESULT.validate_json(RESULT), version=run.bundle, not_ready=late))
+        return lines
+
+    monkeypatch.setattr(Lab, "_batch", batch)
+    names = ["wrong", "slow", "good"]
+    results = lab.attended([Run("claude", name, [Call(tool="t")], person=["yes"]) for name in names], bundle)
+    assert [result.version for result in results] == names
+    assert not any(result.not_ready for result in results)
+    assert sorted(waited) == [0, 0, 5, 20]
+    assert sorted(made) == [["good"], ["slow"], ["slow"], ["wrong", "slow"]]
+
+
+def test_another_versions_program_is_mounted_for_every_command(monkeypatch):
+    seen = []
+    monkeypatch.setattr(labs.container, "run", lambda *_, mounts, **__: seen.append(list(mounts)))
+    over, other = Mount("/unpacked", "/opt/claude"), Mount("/b", "/bundle")
+    Lab(Client(), "claude", "image", "key", program=(over,)).execute(["true"], [other])
+    assert seen == [[over, other]]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
+
+from anvil_lab.inside.answers import YES_TO_ALL
 
 if TYPE_CHECKING:
     from anvil_lab.inside.records import Request, Result, Told
-    from anvil_lab.scenario import Expected, ExpectedRequest, Outcome, Step, Trial
+    from anvil_lab.scenario import Expected, ExpectedRequest, Outcome, Setting, Step, Trial
 
 
 def outcome(told: Told) -> Outcome:
@@ -20,19 +23,36 @@ def problems(trial: Trial, result: Result) -> list[str]:
     """Every difference, or nothing."""
     found = [] if result.error is None else [result.error]
     found += [f"the harness asked for {path}" for path in result.unexpected]
-    seen = "\n".join(result.dialogs)
-    asked = trial.setting.person or []
-    if len(result.dialogs) != len(asked):
-        found.append(f"{len(asked)} dialogs were expected, {len(result.dialogs)} were seen")
-    found += [f"no dialog shows {words!r}:\n{seen}" for words in trial.setting.shows if words not in seen]
+    found += _of_dialogs(trial.setting, result.dialogs)
     if len(result.told) != len(trial.steps):
         return [*found, f"{len(trial.steps)} calls in the script, {len(result.told)} in the result"]
     for index, (step, told) in enumerate(zip(trial.steps, result.told, strict=True)):
-        during = [request for request in result.requests if request.call == index]
+        during = [request for request in result.requests if _belongs(trial, index, request)]
         found += [f"call {index} ({told.name}): {words}" for words in _of_call(step, told, during)]
     stray = [request for request in result.requests if not 0 <= request.call < len(trial.steps)]
     found += [f"a request outside every call: {request.method} {request.path}" for request in stray]
     return found
+
+
+def _belongs(trial: Trial, index: int, request: Request) -> bool:
+    """Whether a request is a call's: of calls made together, the one that it looks like."""
+    if not trial.setting.together:
+        return request.call == index
+    wanted = trial.steps[index].args
+    return bool(wanted.get("body") == request.body)
+
+
+def unfolded(screen: str) -> str:
+    """The words of a screen in one line, as they were before the terminal broke them."""
+    return re.sub(r"\s+", " ", re.sub(r"^[\s│|]*", "", screen, flags=re.MULTILINE))
+
+
+def _of_dialogs(setting: Setting, dialogs: list[str]) -> list[str]:
+    asked, found = setting.person or [], []
+    if asked[-1:] != [YES_TO_ALL] and len(dialogs) != len(asked):
+        found.append(f"{len(asked)} dialogs were expected, {len(dialogs)} were seen")
+    seen = unfolded("\n".join(dialogs))
+    return found + [f"no dialog shows {words!r}: {seen}" for words in setting.shows if words not in seen]
 
 
 def _of_call(step: Step, told: Told, requests: list[Request]) -> list[str]:

@@ -6,8 +6,9 @@ import fcntl
 import hashlib
 import json
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,7 @@ PREPARED = "/prepared"
 WHEELHOUSE = "/opt/wheelhouse"
 _RESULT = TypeAdapter(Result)
 _IN_ONE_CONTAINER = 20
+_SIDE_BY_SIDE = 2
 _INSIDE = ("python3", "-m", "anvil_lab.inside")
 
 
@@ -44,6 +46,7 @@ class Lab:
     harness: str
     image: str
     key: str
+    program: tuple[Mount, ...] = ()
 
     def trial(self, trial: Trial, bundle: Path) -> tuple[Result, float]:
         """Run a trial on a bundle; the result, and the seconds that it took in all."""
@@ -77,6 +80,24 @@ class Lab:
             wanted = [number for number in wanted if once_more(number, found[number])]
         return [found[number] for number in range(len(runs))]
 
+    def attended(self, runs: Sequence[Run], bundle: Path) -> list[Result]:
+        """Runs with a person at the terminal: a few containers side by side, one run after the other in each.
+
+        What did not come up in time is run again with more of it, twice at most; no other outcome is.
+        """
+        found: dict[int, Result] = {}
+        wanted = list(range(len(runs)))
+        for patience in (0, 5, 20):
+            share = -(-len(wanted) // _SIDE_BY_SIDE) or 1
+            parts = list(_parts(wanted, runs, min(share, _IN_ONE_CONTAINER)))
+            wait = [[replace(runs[number], patience=patience) for number in part] for part in parts]
+            with ThreadPoolExecutor(_SIDE_BY_SIDE) as pool:
+                made = pool.map(lambda part: self._batch(part, bundle, 1), wait)
+                for part, results in zip(parts, made, strict=True):
+                    found |= dict(zip(part, results, strict=True))
+            wanted = [number for number in wanted if found[number].not_ready]
+        return [found[number] for number in range(len(runs))]
+
     def _batch(self, runs: Sequence[Run], bundle: Path, workers: int) -> list[Result]:
         if not runs:
             return []
@@ -94,6 +115,7 @@ class Lab:
     def execute(
         self, command: Sequence[str], mounts: Sequence[Mount] = (), limits: Limits | None = None
     ) -> Finished:
+        mounts = [*self.program, *mounts]
         return container.run(self.client, self.image, command, mounts=mounts, limits=limits)
 
     @contextmanager
@@ -144,14 +166,14 @@ class Lab:
             raise LabError(f"the bundle's server cannot be prepared: {finished.stderr[-2000:]}")
 
 
-def _parts(wanted: Sequence[int], runs: Sequence[Run]) -> Iterator[list[int]]:
+def _parts(wanted: Sequence[int], runs: Sequence[Run], most: int = _IN_ONE_CONTAINER) -> Iterator[list[int]]:
     """The runs for one container each: no more than it takes, and all with the same files of its owner."""
     alike: dict[str, list[int]] = {}
     for number in wanted:
         alike.setdefault(json.dumps(runs[number].surroundings.system, sort_keys=True), []).append(number)
     for numbers in alike.values():
-        for start in range(0, len(numbers), _IN_ONE_CONTAINER):
-            yield numbers[start : start + _IN_ONE_CONTAINER]
+        for start in range(0, len(numbers), most):
+            yield numbers[start : start + most]
 
 
 def start(harness: str, folder: Path | None = None) -> Lab:

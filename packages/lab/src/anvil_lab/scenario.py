@@ -26,15 +26,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Outcome = Literal["ran", "refused", "stopped"]
-Answered = Annotated[str, Field(pattern=r"^(yes|no|plain no|no: .+|wrong code|held enter|typed ahead)$")]
+Answered = Annotated[
+    str, Field(pattern=r"^(yes|no|plain no|no: .+|wrong code|held enter|typed ahead|yes to all)$")
+]
 """What a person does at a dialog: `answers.py` has the keys."""
 
 
-class _Frozen(BaseModel):
+class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class ExpectedRequest(_Frozen):
+class ExpectedRequest(Frozen):
     """A request that the API must have got; what is not named may be anything."""
 
     method: str
@@ -47,7 +49,7 @@ class ExpectedRequest(_Frozen):
         return "body" in self.model_fields_set
 
 
-class Expected(_Frozen):
+class Expected(Frozen):
     """What must be true of one call.
 
     `ran`: the model got an answer. `refused`: it got an error. `stopped`: it was not asked again. The API
@@ -62,7 +64,7 @@ class Expected(_Frozen):
     requests: list[ExpectedRequest] = []
 
 
-class Step(_Frozen):
+class Step(Frozen):
     """One call of the model and what must become of it."""
 
     tool: str | None = None
@@ -81,9 +83,10 @@ class Step(_Frozen):
         return Call(self.tool, self.foreign, self.shell, self.args)
 
 
-class Setting(_Frozen):
-    """The circumstances of a run."""
+class Setting(Frozen):
+    """The circumstances of a run. `version` is the harness's, where it is not the pinned one."""
 
+    version: str | None = None
     variant: str | None = None
     grant: Grant = "none"
     install: Way = "marketplace"
@@ -92,15 +95,17 @@ class Setting(_Frozen):
     fault: Fault | None = None
     person: list[Answered] | None = None
     mode: str | None = None
+    access: str | None = None
     shows: list[str] = []
     shape: str | None = None
     trust: Trust = "entry"
     servers: dict[str, list[ServedTool]] = {}
     subagent: bool = False
+    together: bool = False
     surroundings: Surroundings = Surroundings()
 
 
-class Control(_Frozen):
+class Control(Frozen):
     """The same run with something changed, in which the call does get through.
 
     `expect` has one entry per call of the scenario; `calls` stands instead where the arguments change too.
@@ -176,7 +181,7 @@ class Scenario(Setting):
         return Trial(setting=setting, steps=steps, answers=self.answers)
 
 
-class Trial(_Frozen):
+class Trial(Frozen):
     """One run with its expectations: a scenario's own, or its control's."""
 
     setting: Setting
@@ -191,6 +196,7 @@ class Trial(_Frozen):
             calls=[step.call() for step in self.steps],
             grant=setting.grant,
             mode=setting.mode,
+            access=setting.access,
             install=setting.install,
             hooks=setting.hooks,
             replaced=setting.replaced,
@@ -201,6 +207,7 @@ class Trial(_Frozen):
             trust=setting.trust,
             servers=setting.servers,
             subagent=setting.subagent,
+            together=setting.together,
             surroundings=setting.surroundings,
             prepared=prepared,
         )

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
 from anvil_lab.inside import batch, stage
@@ -49,6 +52,21 @@ def test_the_servers_packages_are_in_the_home_that_all_share(tmp_path, performed
     assert (tmp_path / "home" / stage.CACHE / "thing").is_file()
 
 
-def test_attended_runs_are_refused(tmp_path, performed):
-    with pytest.raises(ValueError, match="one terminal"):
-        batch.perform([run("one", person=["yes"])], home=tmp_path, project=tmp_path, workers=1)
+def test_attended_runs_come_one_after_the_other_each_with_a_fresh_state(tmp_path, monkeypatch):
+    home, project = tmp_path / "home", tmp_path / "project"
+    (home / batch.STATE).mkdir(parents=True)
+    project.mkdir()
+    busy, found = threading.Lock(), []
+
+    def perform(one, **_):
+        assert busy.acquire(blocking=False), "two at once"
+        found.append((home / batch.STATE).exists())
+        (home / batch.STATE).mkdir(parents=True, exist_ok=True)
+        time.sleep(0.05)
+        busy.release()
+        return Result(one.bundle, 0, [], [], [], {}, [], [], [], {}, "")
+
+    monkeypatch.setattr(stage, "perform", perform)
+    made = batch.perform([run("one", person=["yes"]), run("two")], home=home, project=project, workers=2)
+    assert [line["result"]["version"] for line in made] == ["one", "two"]
+    assert found == [False, False]

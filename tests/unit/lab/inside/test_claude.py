@@ -48,6 +48,14 @@ def test_a_grant_is_the_users_own_setting(place, grant, rules):
     assert command[command.index("--permission-mode") + 1] == mode
 
 
+def test_a_call_of_an_agent_is_found_in_its_own_conversation():
+    result = {"type": "tool_result", "tool_use_id": "toolu_0000", "content": "done"}
+    agents = {"messages": [{"role": "user", "content": [result]}]}
+    mains = {"messages": [{"role": "user", "content": "go"}]}
+    assert Claude().seen([mains, agents, mains], "toolu_0000").text == "done"
+    assert not Claude().seen([mains], "toolu_0000").answered
+
+
 def test_hooks_are_switched_off_in_the_project(place):
     claude = Claude()
     path = place.project / ".claude" / "settings.json"
@@ -150,39 +158,3 @@ def test_its_own_output():
     assert report.notices == ["plugin error: broken"]
     report = Claude().report("\n".join(json.dumps(event) for event in events[2:]))
     assert report.notices == ["hook: error, exit 2", "note"]
-
-
-class Screen:
-    def __init__(self):
-        self.waited, self.sent, self.screens = [], [], []
-
-    def wait(self, pattern, _seconds=20):
-        self.waited.append(pattern)
-        return "a dialog"
-
-    def gone(self, shown, _pattern):
-        assert shown == "a dialog"
-
-    def write(self, words):
-        self.sent.append(words)
-
-    def keys(self, *names):
-        self.sent += names
-
-
-@pytest.mark.parametrize(
-    ("answer", "keys"),
-    [
-        ("yes", ["Enter"]),
-        ("no", ["Escape"]),
-        ("plain no", ["Up", "Enter"]),
-        ("no: not now", ["Up", "Tab", "not now", "Enter"]),
-    ],
-)
-def test_a_dialog_is_answered_by_keys(answer, keys, monkeypatch):
-    monkeypatch.setattr("anvil_lab.inside.claude.time.sleep", lambda _: None)
-    screen, dialogs = Screen(), []
-    Claude().converse(screen, run(person=[answer]), dialogs)
-    assert screen.sent[1:] == ["Enter", *keys]
-    assert dialogs == ["a dialog"]
-    assert len(screen.waited) == 3

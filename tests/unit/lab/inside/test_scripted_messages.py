@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from anvil_lab.inside.scripted_messages import LAST_WORDS, Model, text, tool_use
+from anvil_lab.inside.scripted_messages import LAST_WORDS, TASK, Model, text, tool_use
 
 TOOLS = [{"name": "t"}]
 USER = {"role": "user", "content": "go"}
@@ -74,3 +74,25 @@ def test_other_addresses_are_noted(model):
     assert post(model, {}, "/v1/messages/count_tokens")[0] == 200
     assert post(model, {}, "/v1/elsewhere")[0] == 404
     assert model.unexpected == ["POST /v1/elsewhere"]
+
+
+def test_calls_made_together_are_blocks_of_one_answer():
+    model = Model([])
+    ids = model.script([("t", {"a": 1}), ("t", {"a": 2})], together=True)
+    assert [block["id"] for block in model.answer({"tools": TOOLS, "messages": [USER]})] == ids
+    assert model.answer({"tools": TOOLS, "messages": [USER, ASSISTANT, USER]}) == [text(LAST_WORDS)]
+    model.server_close()
+
+
+def test_an_agent_makes_the_calls_and_the_model_waits_for_it():
+    model = Model([], subagent=True)
+    (use,) = model.script([("t", {"a": 1})])
+    (spawn,) = model.answer({"tools": TOOLS, "messages": [USER]})
+    assert (spawn["name"], spawn["input"]["prompt"]) == ("Agent", TASK)
+    task = {"role": "user", "content": TASK}
+    assert model.answer({"tools": TOOLS, "messages": [task]})[0]["id"] == use
+    assert not model.ended.is_set()
+    assert model.answer({"tools": TOOLS, "messages": [task, ASSISTANT, USER]}) == [text(LAST_WORDS)]
+    assert model.ended.is_set()
+    assert model.answer({"tools": TOOLS, "messages": [USER, ASSISTANT, USER]}) == [text(LAST_WORDS)]
+    model.server_close()

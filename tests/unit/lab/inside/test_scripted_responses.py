@@ -141,9 +141,24 @@ def test_an_agent_makes_the_calls_and_the_model_waits_for_it(start):
     assert ask(model, [output("spawn_0000")])["content"][0]["text"] == LAST_WORDS
 
 
+def test_calls_made_together_are_items_of_one_answer(start):
+    model = start()
+    ids = model.script([(NAME, {"a": 1}), (NAME, {"a": 2})], together=True)
+    items = model.answer({"input": [USER], "tools": tools("mcp__pay")})
+    assert [(item["call_id"], item["arguments"]) for item in items] == [
+        (ids[0], '{"a": 1}'),
+        (ids[1], '{"a": 2}'),
+    ]
+    stream = scripted_responses.events(1, items)
+    assert [event["output_index"] for event in stream if "output_index" in event] == [0, 0, 1, 1]
+    assert len(stream[-1]["response"]["output"]) == 2
+    assert len({item["id"] for item in stream[-1]["response"]["output"]}) == 2
+    assert ask(model, [output(one) for one in ids])["content"][0]["text"] == LAST_WORDS
+
+
 def test_side_questions_and_other_paths(start):
     model = start()
-    assert "title" in model.answer({"input": [USER]})["content"][0]["text"]
+    assert "title" in model.answer({"input": [USER]})[0]["content"][0]["text"]
     assert model.main_requests() == []
     assert ask(model, [], path="/v1/models") == 404
     assert model.unexpected == ["POST /v1/models"]

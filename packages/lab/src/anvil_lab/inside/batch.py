@@ -15,15 +15,24 @@ if TYPE_CHECKING:
 
     from anvil_lab.inside.records import Run
 
+STATE = ".local/state/anvil"
+
 
 def perform(runs: Sequence[Run], *, home: Path, project: Path, workers: int) -> list[dict[str, Any]]:
-    """The results in the order of the runs, each as `{"result": ...}`, or `{"problem": "..."}`."""
+    """The results in the order of the runs, each as `{"result": ...}`, or `{"problem": "..."}`.
+
+    Attended runs come one after the other, each with a fresh state folder: records and the ledger lie in the
+    home that the system knows, whatever HOME says, and the calls of two scripts have the same ids.
+    """
+    attended = any(run.person is not None for run in runs)
 
     def one(number: int) -> dict[str, Any]:
         own = [folder / f"run-{number:03}" for folder in (home, project)]
         try:
             for folder in own:
                 folder.mkdir()
+            if attended:
+                shutil.rmtree(home / STATE, ignore_errors=True)
             run = replace(runs[number], prepared=None)
             return {"result": asdict(stage.perform(run, home=own[0], project=own[1]))}
         except Exception as error:  # noqa: BLE001 - the other runs go on; the host fails on it
@@ -32,11 +41,9 @@ def perform(runs: Sequence[Run], *, home: Path, project: Path, workers: int) -> 
             for folder in own:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    if any(run.person is not None for run in runs):
-        raise ValueError("attended runs share one terminal: they are not run in a batch")
     for prepared in sorted({run.prepared for run in runs if run.prepared is not None}):
         # Once for all: a bundle's server looks for its packages in the home that the system knows, whatever
         # HOME says.
         shutil.copytree(prepared, home / stage.CACHE, symlinks=True, dirs_exist_ok=True)
-    with ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(1 if attended else workers) as pool:
         return list(pool.map(one, range(len(runs))))

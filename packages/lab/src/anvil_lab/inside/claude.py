@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import time
 from typing import TYPE_CHECKING, Any
 
 from anvil_lab.inside import answers
+from anvil_lab.inside.conversation import Look, converse
 from anvil_lab.inside.place import FOREIGN, PROMPT, Place, Report, Seen, read_json, tool_server, write_json
 from anvil_lab.inside.records import Call, Fired, Refuser, Run, ServedTool
-from anvil_lab.inside.scripted_messages import LAST_WORDS, Model
+from anvil_lab.inside.scripted_messages import Model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,21 +22,26 @@ if TYPE_CHECKING:
 PROGRAM = "claude"
 KEY = "dummy"
 SHELL_TOOL = "Bash"
-_READY = r"\? for shortcuts|shift\+tab|for agents"
-_STOPPED = r"Interrupted|rejected"
-_DIALOG = r"1\. Yes"
+_LOOK = Look(
+    ready=r"\? for shortcuts|shift\+tab|for agents",
+    begins=r"^ *│? *(Tool use|Bash command)",
+    dialog=rf"1\. Yes|(?m:{answers.NO_FIRST.pattern})",
+    stopped=r"Interrupted|rejected",
+    aside=r"Enter to stay in auto mode",
+)
 _BY_HOOK = re.compile(r"^PreToolUse:\S+ hook error: |\[plugin:|This hook comes from")
 _BY_HARNESS = re.compile(
     r"requested permissions|requires permission|No such tool available|doesn't want to proceed"
-    r"|was rejected|needs approval|[Pp]ermission to use \S+ has been denied",
+    r"|was rejected|needs approval|[Pp]ermission to use \S+ has been denied|while in plan mode"
+    r"|Auto mode is unavailable",
 )
 
 
 class Claude:
     shapes = (None,)
 
-    def model(self, run: Run) -> Model:  # noqa: ARG002 - one form of tool call
-        return Model([])
+    def model(self, run: Run) -> Model:
+        return Model([], subagent=run.subagent)
 
     def settle(self, place: Place, run: Run) -> None:
         settings: dict[str, Any] = {}
@@ -72,7 +77,7 @@ class Claude:
             return
         market = read_json(place.bundle / ".claude-plugin" / "marketplace.json")["name"]
         self._cli(place, "plugin", "marketplace", "add", str(place.bundle))
-        self._cli(place, "plugin", "install", f"{self._plugin(place)}@{market}", "--json")
+        self._cli(place, "plugin", "install", f"{self._plugin(place)}@{market}")
 
     def installed_at(self, place: Place) -> list[Path]:
         copies = place.home.glob(".claude/plugins/cache/*/*/*/.claude-plugin/plugin.json")
@@ -115,17 +120,7 @@ class Claude:
         return command
 
     def converse(self, terminal: Terminal, run: Run, dialogs: list[str]) -> None:
-        terminal.wait(_READY)
-        time.sleep(0.5)
-        terminal.write(PROMPT)
-        time.sleep(0.3)
-        terminal.keys("Enter")
-        for answer in run.person or ():
-            dialogs.append(terminal.wait(_DIALOG))
-            answers.answer_buttons(terminal, answer)
-            terminal.gone(dialogs[-1], _DIALOG)
-        stopped = any(map(answers.stops, run.person or ()))  # the model is not asked again
-        terminal.wait(_STOPPED if stopped else re.escape(LAST_WORDS))
+        converse(terminal, run, _LOOK, dialogs)
 
     def report(self, output: str) -> Report:
         version, servers, notices, fired = "", {}, [], []
@@ -146,12 +141,13 @@ class Claude:
         return Report(version, servers, notices, fired)
 
     def seen(self, requests: Sequence[dict[str, Any]], use_id: str) -> Seen:
-        messages = requests[-1].get("messages", []) if requests else []
-        for index, message in enumerate(messages):
-            for block in _blocks(message):
-                if block.get("type") == "tool_result" and block.get("tool_use_id") == use_id:
-                    extra = _extra(messages[index:])
-                    return Seen(True, block.get("is_error") is True, _text(block.get("content")), extra)
+        for request in reversed(requests):  # the last one of whoever made the call
+            messages = request.get("messages", [])
+            for index, message in enumerate(messages):
+                for block in _blocks(message):
+                    if block.get("type") == "tool_result" and block.get("tool_use_id") == use_id:
+                        extra = _extra(messages[index:])
+                        return Seen(True, block.get("is_error") is True, _text(block.get("content")), extra)
         return Seen(False, False, "", [])
 
     def refused_by(self, seen: Seen) -> Refuser | None:

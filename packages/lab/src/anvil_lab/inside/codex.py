@@ -7,14 +7,13 @@ import json
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from anvil_lab.inside import answers
+from anvil_lab.inside.conversation import Look, converse
 from anvil_lab.inside.place import FOREIGN, PROMPT, Place, Report, Seen, read_json, tool_server, write_json
 from anvil_lab.inside.records import Asked, Call, Refuser, Run, ServedTool
-from anvil_lab.inside.scripted_messages import LAST_WORDS
 from anvil_lab.inside.scripted_responses import Model, Shape
 
 if TYPE_CHECKING:
@@ -26,12 +25,17 @@ PROGRAM = "codex"
 SHELL_TOOL = "exec_command"
 # The program chooses the form in which it offers tools by the model's name.
 MODELS: dict[Shape, str] = {"plain": "scripted-model", "code": "gpt-6.2-sol"}
-_SCREEN_READY = r"(?i)(scripted-model|gpt-6\.2-sol) default"
-_DIALOG = rf"1\. Allow|Allow the .* to run tool|{answers.CODE.pattern}"
+_LOOK = Look(
+    ready=r"(?i)(scripted-model|gpt-6\.2-sol) default",
+    first="Hooks need review",
+    begins=r"^ *Field \d+/\d+|Would you like to",
+    dialog=rf"1\. (Allow|Yes)|Allow the .* to run tool|{answers.CODE.pattern}",
+)
 _BY_HOOK = re.compile(r"blocked by PreToolUse hook")
 _BY_HARNESS = re.compile(
     r"requires approval, but approval policy|unsupported call|is not a function"
-    r"|user (cancelled|rejected) MCP tool call|No permissions to create a new namespace",
+    r"|user (cancelled|rejected) MCP tool call|No permissions to create a new namespace"
+    r"|Automatic approval review",
 )
 # How an error of the bundle's server looks where the program does not tell (in a terminal, of an agent).
 _ENVELOPE = re.compile(r'\A\{"error": \{"code": "')
@@ -135,7 +139,7 @@ class Codex:
             command = [PROGRAM, "exec", "--json", "--skip-git-repo-check"]
         if run.grant == "bypass":
             command += ["--dangerously-bypass-approvals-and-sandbox"]
-        else:
+        elif "--approve-for-me" not in run.surroundings.flags:  # which goes with no word about the sandbox
             # A shell command cannot run in the program's own sandbox here: the container is the sandbox.
             allowed = run.grant == "allow" and any(call.shell for call in run.calls)
             command += ["--sandbox", run.access or ("danger-full-access" if allowed else "read-only")]
@@ -144,20 +148,7 @@ class Codex:
         return [*command, PROMPT] if run.person is None else command
 
     def converse(self, terminal: Terminal, run: Run, dialogs: list[str]) -> None:
-        terminal.wait(_SCREEN_READY, 30)
-        time.sleep(1)
-        terminal.write(PROMPT)
-        time.sleep(1)
-        terminal.keys("Enter")
-        for answer in run.person or ():
-            dialogs.append(terminal.wait(_DIALOG))
-            code = answers.CODE.search(dialogs[-1])
-            if code:
-                answers.answer_code(terminal, answer, code[1])
-            else:
-                answers.answer_buttons(terminal, answer)
-            terminal.gone(dialogs[-1], _DIALOG)
-        terminal.wait(re.escape(LAST_WORDS))
+        converse(terminal, run, _LOOK, dialogs)
 
     def report(self, output: str) -> Report:
         notices, asked = [], []

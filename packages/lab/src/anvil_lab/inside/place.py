@@ -79,8 +79,8 @@ class ScriptedModel(Protocol):
 
     def __exit__(self, *_: object) -> None: ...
 
-    def script(self, calls: Sequence[tuple[str, Any]]) -> list[str]:
-        """Take the calls (name, arguments) that the model will make; their ids."""
+    def script(self, calls: Sequence[tuple[str, Any]], *, together: bool = False) -> list[str]:
+        """Take the calls (name, arguments) that the model will make, `together` in one turn; their ids."""
 
     def main_requests(self) -> list[dict[str, Any]]: ...
 

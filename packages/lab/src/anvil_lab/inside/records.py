@@ -86,9 +86,10 @@ class Fault:
 class Surroundings:
     """What else is there when the harness starts.
 
-    In all texts, `{project}` is the project's folder, `{path}` the search path, `{model_port}` the scripted
-    model's port, and `{programs}` a folder with every program of the machine but python3. `system` are files
-    that only the machine's owner could write, with their texts, or for `@PATH` a copy of that file.
+    In all texts, `{project}` is the project's folder, `{home}` the user's, `{bundle}` the one that is
+    installed from, `{path}` the search path, `{model_port}` the scripted model's port, and `{programs}` a
+    folder with every program of the machine but python3. `system` are files that only the machine's owner
+    could write, with their texts, or for `@PATH` a copy of that file.
     """
 
     environment: dict[str, str] = field(default_factory=dict)
@@ -117,11 +118,11 @@ class Run:
     sits there without it. `client`: another program shows the session, and answers each of the harness's
     questions with this word. `access` is how far the harness's own sandbox lets commands go, in its word.
     `mode` is a permission mode in the harness's own word; without one, and without `rule`, `grant` says both.
-    `shape` is the form in which the model calls tools, where the harness has several. `trust` is how the user
-    trusts the plugin's hooks, where the harness wants that: by its settings, by a flag, or not; or did trust
-    others (`stale`), or has switched them off. `servers` are
-    the user's own by name, beside the bundle's. `subagent`: the calls are made by an agent that the model
-    starts for them.
+    `shape` is the form in which the model calls tools, where the harness has several; `together`: it makes
+    all the calls in one turn. `trust` is how the user trusts the plugin's hooks, where the harness wants
+    that: by its settings, by a flag, or not; or did trust others (`stale`), or has switched them off.
+    `servers` are the user's own by name, beside the bundle's. `subagent`: the calls are made by an agent that
+    the model starts for them. `patience`: seconds that the person lets pass before the prompt.
     """
 
     harness: str
@@ -143,6 +144,8 @@ class Run:
     trust: Trust = "entry"
     servers: dict[str, list[ServedTool]] = field(default_factory=dict)
     subagent: bool = False
+    together: bool = False
+    patience: float = 0
     prepared: str | None = None
     wheelhouse: str | None = None
     seconds: float = 60
@@ -196,6 +199,8 @@ class Asked:
 
 @dataclass(frozen=True)
 class Result:
+    """`not_ready`: the harness, or the bundle's server in it, did not come up in time: it tells nothing."""
+
     version: str
     exit_code: int | None
     told: list[Told]
@@ -212,6 +217,7 @@ class Result:
     asked: list[Asked] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
+    not_ready: bool = False
 
 
 def read_run(value: dict[str, Any]) -> Run:

@@ -7,6 +7,7 @@ retry gets the same answer. Requests that offer no tools (side questions of a cl
 from __future__ import annotations
 
 import json
+import threading
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 LAST_WORDS = "The script is at its end."
+TASK = "Make the calls of the script."
+AGENT_SECONDS = 60
 _USAGE = {
     "input_tokens": 10,
     "cache_creation_input_tokens": 0,
@@ -36,18 +39,26 @@ def tool_use(turn: int, name: str, arguments: Any) -> Json:
 class Model(LocalServer):
     """`turns[i]` is the answer to a request that holds `i` answers already."""
 
-    def __init__(self, turns: Sequence[Sequence[Json]], before: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self,
+        turns: Sequence[Sequence[Json]],
+        before: Callable[[int], None] | None = None,
+        *,
+        subagent: bool = False,
+    ) -> None:
         super().__init__(_Handler)
+        self.subagent = subagent
+        self.ended = threading.Event()
         self.turns = [list(turn) for turn in turns]
         self.before = before or (lambda _turn: None)
         self.turn = -1
         self.requests: list[Json] = []
         self.unexpected: list[str] = []
 
-    def script(self, calls: Sequence[tuple[str, Any]]) -> list[str]:
-        """Take the calls (name, arguments) that the model will make, one a turn; their ids."""
+    def script(self, calls: Sequence[tuple[str, Any]], *, together: bool = False) -> list[str]:
+        """Take the calls (name, arguments) that the model will make, one a turn or all in one; their ids."""
         uses = [tool_use(turn, name, arguments) for turn, (name, arguments) in enumerate(calls)]
-        self.turns = [*([use] for use in uses), [text(LAST_WORDS)]]
+        self.turns = [*([uses] if together else ([use] for use in uses)), [text(LAST_WORDS)]]
         return [str(use["id"]) for use in uses]
 
     def offered(self) -> list[str]:
@@ -60,6 +71,8 @@ class Model(LocalServer):
         return [body for body in self.requests if body.get("tools")]
 
     def answer(self, body: Json) -> list[Json]:
+        if self.subagent and body.get("tools") and not _is_task(body):
+            return self._delegate(body)
         with self.lock:
             self.requests.append(body)
             if not body.get("tools"):
@@ -68,7 +81,22 @@ class Model(LocalServer):
             if turn > self.turn:
                 self.before(turn)
                 self.turn = turn
+        if turn >= len(self.turns) - 1:
+            self.ended.set()
         return self.turns[turn] if turn < len(self.turns) else [text(LAST_WORDS)]
+
+    def _delegate(self, body: Json) -> list[Json]:
+        """Start an agent that makes the calls, and have the last word when it has ended."""
+        if any(message.get("role") == "assistant" for message in body.get("messages", [])):
+            self.ended.wait(AGENT_SECONDS)
+            return [text(LAST_WORDS)]
+        task = {"description": "the script", "prompt": TASK, "subagent_type": "general-purpose"}
+        return [{"type": "tool_use", "id": "toolu_agent", "name": "Agent", "input": task}]
+
+
+def _is_task(body: Json) -> bool:
+    """Whether a conversation is the agent's own: its first words are the task."""
+    return TASK in json.dumps(body["messages"][:1])
 
 
 def events(body: Json, blocks: Sequence[Json]) -> list[Json]:

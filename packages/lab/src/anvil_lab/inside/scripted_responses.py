@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from anvil_lab.inside.local_server import LocalServer
-from anvil_lab.inside.scripted_messages import LAST_WORDS
+from anvil_lab.inside.scripted_messages import LAST_WORDS, TASK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Shape = Literal["plain", "code"]
 LOOK = 'text(ALL_TOOLS.map(tool => tool.name).join(" "))'
-TASK = "Make the calls of the script."
 LOOKS, PAUSE = 40, 0.25
 _RENAMED = r"_[0-9a-f]{12}"
 _USAGE = {
@@ -52,15 +51,16 @@ class Model(LocalServer):
         self.subagent = subagent
         self.ended = threading.Event()
         self.calls: list[tuple[str, Any]] = []
+        self.together = False
         self.before = before or (lambda _turn: None)
         self.turn = -1
         self.looks = 0
         self.requests: list[Json] = []
         self.unexpected: list[str] = []
 
-    def script(self, calls: Sequence[tuple[str, Any]]) -> list[str]:
+    def script(self, calls: Sequence[tuple[str, Any]], *, together: bool = False) -> list[str]:
         """Take the calls (name as a hook sees it, arguments) that the model will make; their ids."""
-        self.calls = list(calls)
+        self.calls, self.together = list(calls), together
         return [call_id(turn) for turn in range(len(calls))]
 
     def main_requests(self) -> list[Json]:
@@ -72,14 +72,14 @@ class Model(LocalServer):
         requests = self.main_requests()
         return sorted(offered(requests[-1])) if requests else []
 
-    def answer(self, body: Json) -> Json:
-        """The one item of output for a request."""
+    def answer(self, body: Json) -> list[Json]:
+        """The items of output for a request."""
         if self.subagent and has_tools(body) and not _is_task(body):
-            return self._delegate(body)
+            return [self._delegate(body)]
         with self.lock:
             self.requests.append(body)
             if not has_tools(body):
-                return message('{"title": "A script"}')
+                return [message('{"title": "A script"}')]
             turn = sum(
                 1 for item in body["input"] if _is_output(item) and item["call_id"].startswith("call_")
             )
@@ -87,15 +87,16 @@ class Model(LocalServer):
             if turn == 0 and self.looks < LOOKS and not self._ready(names):
                 self.looks += 1
                 time.sleep(PAUSE)
-                return self._look()
+                return [self._look()]
             if turn > self.turn:
                 self.before(turn)
                 self.turn = turn
             if turn >= len(self.calls):
                 self.ended.set()
-                return message(LAST_WORDS)
-            name, arguments = self.calls[turn]
-            return self._call(turn, resolve(name, names), arguments)
+                return [message(LAST_WORDS)]
+            whole = enumerate(self.calls)
+            now = whole if self.together else [(turn, self.calls[turn])]
+            return [self._call(number, resolve(name, names), given) for number, (name, given) in now]
 
     def _delegate(self, body: Json) -> Json:
         """Start an agent that makes the calls, and have the last word when it has ended."""
@@ -188,17 +189,19 @@ def _is_output(item: Json) -> bool:
     return str(item.get("type")).endswith("call_output")
 
 
-def events(number: int, item: Json) -> list[Json]:
+def events(number: int, items: Sequence[Json]) -> list[Json]:
     """The stream for one answer."""
-    item = {**item, "id": f"item_{number:04d}", "status": "completed"}
+    made = [{**item, "id": f"item_{number:04d}_{at}", "status": "completed"} for at, item in enumerate(items)]
     response = {"id": f"resp_{number:04d}", "object": "response", "output": []}
-    whole = {**response, "status": "completed", "output": [item], "usage": _USAGE}
-    return [
-        {"type": "response.created", "response": {**response, "status": "in_progress"}},
-        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress"}},
-        {"type": "response.output_item.done", "output_index": 0, "item": item},
-        {"type": "response.completed", "response": whole},
-    ]
+    whole = {**response, "status": "completed", "output": made, "usage": _USAGE}
+    stream: list[Json] = [{"type": "response.created", "response": {**response, "status": "in_progress"}}]
+    for at, item in enumerate(made):
+        begun = {**item, "status": "in_progress"}
+        stream += [
+            {"type": "response.output_item.added", "output_index": at, "item": begun},
+            {"type": "response.output_item.done", "output_index": at, "item": item},
+        ]
+    return [*stream, {"type": "response.completed", "response": whole}]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -217,8 +220,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.path.split("?")[0].endswith("/v1/responses"):
             self._unexpected()
             return
-        item = model.answer(body)
-        stream = events(len(model.requests), item)
+        items = model.answer(body)
+        stream = events(len(model.requests), items)
         lines = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in stream)
         self._send(200, "text/event-stream", lines.encode())
 

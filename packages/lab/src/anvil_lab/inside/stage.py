@@ -18,7 +18,7 @@ from anvil_lab.inside import faults
 from anvil_lab.inside.http_api import Api
 from anvil_lab.inside.place import Place
 from anvil_lab.inside.records import Result, Run, Surroundings, Told
-from anvil_lab.inside.terminal import Terminal, TerminalError
+from anvil_lab.inside.terminal import NotReadyError, Terminal, TerminalError
 
 if TYPE_CHECKING:
     from anvil_lab.inside.place import Harness
@@ -47,6 +47,7 @@ class Ended:
     screens: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
     error: str | None = None
+    not_ready: bool = False
 
 
 def driver(harness: str) -> Harness:
@@ -68,7 +69,8 @@ def perform(run: Run, *, home: Path, project: Path) -> Result:
         place, python = _with_path(_with_copy(place, run), run)
         run = surround(place, run)
         names = [harness.tool_name(place, call) for call in run.calls]
-        ids = model.script([(names[i], harness.arguments(call)) for i, call in enumerate(run.calls)])
+        made = [(names[i], harness.arguments(call)) for i, call in enumerate(run.calls)]
+        ids = model.script(made, together=run.together)
         if run.replaced is not None:
             harness.replace_server(place, run.replaced)
         if run.fault is not None:
@@ -116,6 +118,7 @@ def perform(run: Run, *, home: Path, project: Path) -> Result:
             made=sorted(files_in(place.project) - there),
             screens=ended.screens,
             dialogs=ended.dialogs,
+            not_ready=ended.not_ready or any(one.absent for one in told),
             unexpected=list(model.unexpected),
             seconds=clock.parts,
             stderr=ended.stderr[-4000:],
@@ -150,21 +153,24 @@ def _with_path(place: Place, run: Run) -> tuple[Place, faults.ReplaceablePython 
 
 
 def surround(place: Place, run: Run) -> Run:
-    """Write the files of the run's surroundings; the run with all of their texts filled in."""
-    words = json.dumps(asdict(run.surroundings))
+    """Write the files of the run's surroundings; the run with their texts, and its shell lines, filled in."""
+    words = json.dumps([asdict(run.surroundings), [call.shell for call in run.calls]])
     if "{programs}" in words:
         python = faults.ReplaceablePython(place.scratch / "hostile", place.path)
         words = words.replace("{programs}", str(python.programs))
-    fills = {"project": place.project, "path": place.path, "model_port": place.model.rpartition(":")[2]}
+    fills = {"home": place.home, "project": place.project, "bundle": place.bundle, "path": place.path}
+    fills |= {"model_port": place.model.rpartition(":")[2]}
     for name, value in fills.items():
         words = words.replace(f"{{{name}}}", str(value))
-    filled = Surroundings(**json.loads(words))
+    texts, shells = json.loads(words)
+    filled = Surroundings(**texts)
     for name, content in filled.files.items():
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
         path.chmod(0o755 if content.startswith("#!") else 0o644)
-    return replace(run, surroundings=filled)
+    calls = [replace(call, shell=shell) for call, shell in zip(run.calls, shells, strict=True)]
+    return replace(run, surroundings=filled, calls=calls)
 
 
 def files_in(folder: Path) -> set[str]:
@@ -216,7 +222,7 @@ def _attended(
         try:
             harness.converse(terminal, run, ended.dialogs)
         except TerminalError as error:
-            ended.error = str(error)
+            ended.error, ended.not_ready = str(error), isinstance(error, NotReadyError)
         ended.screens = [*terminal.screens, terminal.screen()]
     return ended
 

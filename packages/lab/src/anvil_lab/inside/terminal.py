@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import shutil
@@ -13,12 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-_SOCKET = "lab"
 _TARGET = "lab"
+_NUMBERS = itertools.count()
 
 
 class TerminalError(Exception):
     """The screen did not come to show what was waited for."""
+
+
+class NotReadyError(TerminalError):
+    """The program did not come to take a prompt: nothing was asked of it yet."""
 
 
 class Terminal:
@@ -38,6 +43,7 @@ class Terminal:
         self.size = size
         self.alive = alive
         self.screens: list[str] = []
+        self.socket = f"lab-{next(_NUMBERS)}"
 
     def __enter__(self) -> Self:
         width, height = (str(number) for number in self.size)
@@ -59,8 +65,11 @@ class Terminal:
     def write(self, words: str) -> None:
         self._tmux("send-keys", "-t", _TARGET, "-l", words)
 
-    def wait(self, pattern: str, seconds: float = 20) -> str:
-        """The screen, once it shows the pattern; it is kept among `screens`."""
+    def wait(self, pattern: str, seconds: float = 20, meanwhile: Callable[[], None] | None = None) -> str:
+        """The screen, once it shows the pattern; it is kept among `screens`. `meanwhile` is done on the way.
+
+        Raises TerminalError.
+        """
         until = time.monotonic() + seconds
         while True:
             shown = self.screen()
@@ -70,17 +79,16 @@ class Terminal:
             if time.monotonic() > until or re.search(r"^EXIT=\d+", shown, re.MULTILINE):
                 self.screens.append(shown)
                 raise TerminalError(f"the screen did not show {pattern!r} within {seconds:g} s")
+            if meanwhile:
+                meanwhile()
             time.sleep(0.1)
 
-    def gone(self, shown: str, pattern: str, seconds: float = 10) -> None:
-        """Wait until a dialog has gone, or another stands in its place."""
-        before, until = re.findall(pattern, shown), time.monotonic() + seconds
-        while time.monotonic() < until:
-            now = self.screen()
-            if not re.search(pattern, now) or re.findall(pattern, now) != before:
-                return
+    def gone(self, shown: str | None, part: Callable[[str], str | None], seconds: float = 10) -> None:
+        """Wait until a part of the screen has gone, or another stands in its place."""
+        until = time.monotonic() + seconds
+        while part(self.screen()) == shown and time.monotonic() < until:
             time.sleep(0.1)
 
     def _tmux(self, *arguments: str) -> str:
-        command = ["tmux", "-L", _SOCKET, "-f", "/dev/null", *arguments]
+        command = ["tmux", "-L", self.socket, "-f", "/dev/null", *arguments]
         return subprocess.run(command, check=False, capture_output=True, text=True).stdout
