@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 CODE = re.compile(r"type ([A-Z]{4}) and press Enter")
 SECONDS = 30
@@ -23,7 +24,7 @@ SECONDS = 30
 class Terminal:
     """A program whose terminal this is: ``shown`` so far, ``type`` into it, ``code`` is its exit code."""
 
-    def __init__(self, command: Sequence[str], environ: Mapping[str, str]) -> None:
+    def __init__(self, command: Sequence[str], environ: Mapping[str, str], cwd: Path | None = None) -> None:
         self.shown = ""
         self._ours, its = pty.openpty()
 
@@ -37,6 +38,7 @@ class Terminal:
             stdout=its,
             stderr=its,
             env=dict(environ),
+            cwd=cwd,
             preexec_fn=take_it,  # noqa: PLW1509  # what it runs there takes no lock
         )
         os.close(its)
@@ -62,6 +64,13 @@ class Terminal:
             return False
         self.shown += data.decode("utf-8", "replace").replace("\r\n", "\n")
         return bool(data)
+
+    def is_running(self, seconds: float) -> bool:
+        """Whether it still runs when it has had this time to end."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            self._read(0.1)
+        return self.process.poll() is None
 
     def type(self, text: str) -> None:
         os.write(self._ours, text.encode())

@@ -1,176 +1,258 @@
-"""I3: nothing that a model controls reaches the API for an operation that a person must approve.
+"""No sequence of what a model controls reaches the API for an operation that a person must approve.
 
-A state machine makes calls in any order, as any client, with any arguments; then, each by name, what a
-process with the user's own rights can forge: these do reach it, as docs/explanation/human-approval.md says.
+A state machine: tool calls with any arguments in any order, retries, replays, clients of any name with forms
+that a program answers, the command line and ``allow`` without a terminal, calls at the same time, servers
+that start anew. A person's yes is one rule of it, so that what follows a yes is tried too: there is a request
+for a yes, and never one more. What a program with the user's own rights can do is in test_forgeries.py.
 """
 
 from __future__ import annotations
 
-import time
+import contextlib
+import os
+import tempfile
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
-from unit.runtime.conftest import CLIENT, OPERATIONS, make_air
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
 
 import hookcore
-from anvil_core.clients import Clients
-from anvil_runtime import human
-from anvil_runtime.bundle import Bundle
+from anvil_core import catalog
+from anvil_core.clients import Client, Clients, Unattended
+from anvil_runtime import allow, held, human
 from anvil_runtime.caller import COMMAND_LINE, Caller, Reply
-from anvil_runtime.client import Answer
-from anvil_runtime.execute import Executor, execute
+from anvil_runtime.execute import execute
 from anvil_runtime.state import StateFolder
-from anvil_runtime.words import approval_note, argument_digest
+from anvil_runtime.words import approval_note
 
-pytestmark = pytest.mark.invariant("I3")
+pytestmark = [pytest.mark.invariant("I3"), pytest.mark.timeout(300)]
 TOOL = "payout_create"
-GUARDED = {**CLIENT, "proof": "tool_meta", "tool_meta": {"careful/ask": True}}
-ASKING = {**CLIENT, "harness": "asking", "name": "asking-cli", "proof": "form"}
-ARGS = {"charge": "ch_1", "body": {"amount": 5}, "idempotency_key": "key-0001"}
-TEMPTING = st.sampled_from(
-    ["confirm", "dry_run", "approval_note", "approved", "human_approval", "code", "idempotency_key", "note"]
+DIALOG = Client(
+    harness="d", title="D", name="dialog", minimum="2.0.0", call_id=("d/call",), proof="tool_meta",
+    tool_meta={"d/ask": True},
+)  # fmt: skip
+SIGN = Unattended(meta="turn", field="trigger", values=("exec",))
+FORM = Client(
+    harness="f", title="F", name="form", minimum="1.0.0", proof="form", decline="not_asked",
+    cancel="not_approved", unattended=(SIGN,),
+)  # fmt: skip
+
+FIXED = {"body": {"amount": 5}, "idempotency_key": "key-00001"}
+KEYS = st.sampled_from(["key-00001", "key-00002"])
+CHARGES = st.sampled_from(["ch_1", "ch_2"])
+EXTRA = st.dictionaries(
+    st.sampled_from(
+        [
+            "confirm",
+            "dry_run",
+            "human_approval",
+            "approved",
+            "approve",
+            "code",
+            "answer",
+            human.NOTE,
+            "channel",
+        ]
+    ),
+    st.sampled_from([True, "yes", "person", "ABCD", "NOTE", {"action": "accept"}, None]),
+    max_size=2,
 )
-VALUES = st.one_of(st.booleans(), st.none(), st.text(max_size=12), st.integers(), st.just("yes"))
-NAMES = st.sampled_from([None, GUARDED["name"], ASKING["name"], "anybody"])
-VERSIONS = st.sampled_from([None, "0", "2.1.121", "99.0.0", "not a version"])
-EXTRA = st.dictionaries(TEMPTING, VALUES, max_size=4)
-REPLIES = st.sampled_from(["decline", "cancel", "unanswered", "accept"])
+"""What a model may add. NOTE stands for the contract's own sentence."""
+CONTENTS = st.dictionaries(
+    st.sampled_from(["code", "answer"]), st.sampled_from(["yes", "ABCD", "", True, None])
+)
+REPLIES = st.builds(Reply, st.sampled_from(["accept", "decline", "cancel", "unanswered"]), CONTENTS)
+"""What answers a form where no person does: it has not read the code in it."""
+CLIENTS = st.sampled_from(
+    [
+        ("dialog", "2.1.0"),
+        ("dialog", "1.9.9"),
+        ("form", "1.0.0"),
+        ("form", "0.9.0"),
+        ("other", "9.9.9"),
+        (None, None),
+    ]
+)
+ENVIRONMENTS = st.sampled_from(
+    [{}, {"ANVIL_APPROVED": "1", "CI": "1"}, {"ANVIL_ALLOW": "yes", "ANVIL_CODE": "ABCD"}]
+)
 
 
-def executor(folder, sent: list) -> Executor:
-    def send(plan, _origin):
-        sent.append(plan)
-        return Answer(200, "OK", "application/json", b"{}")
-
-    bundle = Bundle(make_air(OPERATIONS), clients=Clients.model_validate({"clients": [GUARDED, ASKING]}))
-    return Executor(bundle, environ={}, send=send, state=StateFolder(str(folder)))
+@st.composite
+def calls(draw):
+    """The arguments of one call: right ones, and what a model adds to them."""
+    return {**FIXED, "charge": draw(CHARGES), "idempotency_key": draw(KEYS)}, draw(EXTRA)
 
 
-class Model(RuleBasedStateMachine):
-    """Whoever has the tools and the command line, and no person and no program of their own."""
+class Nobody(RuleBasedStateMachine):
+    """``asked``: (call id, arguments) of which the hook left a record, and the harness showed its dialog."""
 
-    folder = None
-    numbers = iter(range(10**9))
+    asked = Bundle("asked")
+    answered = Bundle("answered")
+    make = None
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.sent: list = []
-        self.one = executor(self.folder / str(next(self.numbers)), self.sent)
-        self.made: list[tuple[dict, Caller]] = []
+        self.home = tempfile.TemporaryDirectory()
+        self.number, self.approved = 0, []
+        self.start({})
+        self.upstream.plans.clear()
 
-    def call(self, args: dict, caller: Caller) -> None:
-        self.made.append((args, caller))
-        outcome = execute(self.one, TOOL, args, caller)
-        assert outcome.refusal is not None
+    def teardown(self):
+        self.home.cleanup()
+
+    def start(self, environ):
+        one, self.upstream = type(self).make()
+        bundle = replace(one.bundle, clients=Clients(clients=(DIALOG, FORM)), folder=Path(self.home.name))
+        state = StateFolder(f"{self.home.name}/state")
+        self.one = replace(one, bundle=bundle, state=state, environ={**one.environ, **environ})
+        Path(self.home.name, "catalog.json").write_bytes(catalog.write(bundle.air, {"d": ["mcp__d__"]}))
+
+    @property
+    def note(self):
+        return approval_note(self.one.bundle.by_name[TOOL])
+
+    def whole(self, call):
+        args, extra = call
+        return {**args, **{name: self.note if value == "NOTE" else value for name, value in extra.items()}}
+
+    # What the harness does of itself
+
+    @rule(environ=ENVIRONMENTS)
+    def restart(self, environ):
+        self.start(environ)
+
+    @rule(target=asked, call=calls(), attended=st.booleans())
+    def the_hook_sees_a_call(self, call, attended):
+        """Before any answer: a record is left, and nothing of it has reached the server."""
+        self.number += 1
+        name, args = f"call-{self.number}", self.whole(call)
+        state = self.one.folder.name
+        decision = hookcore.guard(self.home.name, "d", state, TOOL, args, name, attended, True)
+        return (name, args) if decision.verb == hookcore.ASK else multiple()
+
+    # The only rule that is a person
+
+    @rule(target=answered, one=consumes(asked))
+    def a_person_says_yes(self, one):
+        name, args = one
+        self.approved.append(args)
+        caller = Caller("mcp", "dialog", "2.1.0", name)
+        execute(self.one, TOOL, {**args, human.NOTE: self.note}, caller)
+        return one
+
+    # What a model controls
 
     @rule(
-        extra=st.dictionaries(TEMPTING, VALUES, max_size=4),
-        name=NAMES,
-        version=VERSIONS,
-        call_id=st.text(max_size=6),
+        call=calls(),
+        client=CLIENTS,
+        reply=st.none() | REPLIES,
+        name=st.sampled_from([None, "call-0", "../call-1"]),
+        turn=st.sampled_from(["user", "exec", None]),
+        times=st.sampled_from([1, 1, 4]),
     )
-    def by_mcp(self, extra, name, version, call_id):
-        self.call({**ARGS, **extra}, Caller("mcp", name, version, call_id or None))
+    def a_tool_call(self, call, client, reply, name, turn, times):
+        """Through any client, several at a time; a form is answered by what has not read it."""
+        meta = {"turn": {"trigger": turn}, "d/call": name}
+        ask = (lambda question: replace(reply, question=question)) if reply else None
+        caller = Caller("mcp", *client, call_id=name, meta=meta, ask=ask)
+        with ThreadPoolExecutor(times) as pool:
+            work = [pool.submit(execute, self.one, TOOL, self.whole(call), caller) for _ in range(times)]
+            [one.result() for one in work]
 
-    @rule(extra=st.dictionaries(TEMPTING, VALUES, max_size=4))
-    def by_the_command_line(self, extra):
-        self.call({**ARGS, **extra}, COMMAND_LINE)
+    @rule(
+        one=asked,
+        change=calls(),
+        how=st.sampled_from(["arguments", "version", "client", "no note", "note", "line"]),
+    )
+    def a_call_that_nobody_answered_in_another_form(self, one, change, how):
+        """The record is there; the call is another than it is of, or does not come from the dialog."""
+        name, args = one
+        client = {"version": ("dialog", "1.9.9"), "client": ("form", "1.0.0")}.get(how, ("dialog", "2.1.0"))
+        caller = COMMAND_LINE if how == "line" else Caller("mcp", *client, call_id=name)
+        if how == "arguments":
+            args = {**args, "body": {"amount": 6}, "charge": change[0]["charge"]}
+        note = {"no note": {}, "note": {human.NOTE: "Harmless."}}.get(how, {human.NOTE: self.note})
+        execute(self.one, TOOL, {**args, **note}, caller)
 
-    @rule(name=NAMES, version=VERSIONS, action=REPLIES, content=st.dictionaries(TEMPTING, VALUES, max_size=2))
-    def with_a_form_that_no_person_sees(self, name, version, action, content):
-        """A client that answers by itself, without reading the code."""
-        ask = lambda question: Reply(action, content, question)  # noqa: E731
-        self.call(ARGS, Caller("mcp", name, version, "id", ask=ask))
+    @rule(one=answered, again=calls(), fresh=st.booleans())
+    def an_answered_call_again(self, one, again, fresh):
+        name, args = one
+        args = {**args, "idempotency_key": "key-00003"} if fresh else {**args, **again[0]}
+        execute(self.one, TOOL, {**args, human.NOTE: self.note}, Caller("mcp", "dialog", "2.1.0", name))
+
+    @rule(call=calls())
+    def a_preview(self, call):
+        execute(
+            self.one,
+            "preview",
+            {"operation": TOOL, "arguments": self.whole(call)},
+            Caller("mcp", "dialog", "2.1.0"),
+        )
+
+    @rule(call=calls())
+    def the_command_line(self, call):
+        execute(self.one, TOOL, self.whole(call), COMMAND_LINE)
 
     @rule()
-    def once_more(self):
-        if self.made:
-            self.call(*self.made[-1])
-
-    @rule()
-    def many_at_once(self):
-        with ThreadPoolExecutor(4) as pool:
-            list(
-                pool.map(
-                    lambda _: self.call(ARGS, Caller("mcp", GUARDED["name"], "99.0.0", "same")), range(4)
-                )
-            )
-
-    @rule()
-    def by_the_preview(self):
-        outcome = execute(self.one, "preview", {"operation": TOOL, "arguments": ARGS}, Caller("mcp"))
-        assert outcome.refusal is None
+    def allow_without_a_terminal(self):
+        """Everything that waits."""
+        for one in held.all_held(self.one.folder.path):
+            with contextlib.suppress(held.HeldError):
+                allow.allow(self.one, one.id)
 
     @invariant()
-    def nothing_is_sent(self):
-        assert self.sent == []
+    def no_request_without_a_yes_to_it(self):
+        sent = Counter((plan.path, dict(plan.headers)["Idempotency-Key"]) for plan, _ in self.upstream.plans)
+        yes = Counter(
+            (f"/api/v1/charges/{args['charge']}/refunds", args["idempotency_key"]) for args in self.approved
+        )
+        assert sent <= yes
 
 
-@pytest.mark.timeout(240)
-def test_no_order_of_a_models_actions_reaches_the_api(tmp_path):
-    Model.folder = tmp_path
+@pytest.fixture
+def machine(executor, upstream, monkeypatch):
+    """The state machine over one API; standard input and output of ``allow`` are no terminal."""
+    made = type("Machine", (Nobody,), {"make": staticmethod(lambda: (executor(), upstream))})
+    with Path(os.devnull).open("r+b") as nothing:
+        monkeypatch.setattr(allow, "INPUT", nothing.fileno())
+        monkeypatch.setattr(allow, "OUTPUT", nothing.fileno())
+        yield made
+
+
+def test_no_sequence_of_calls_approves(machine):
+    checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
     run_state_machine_as_test(
-        Model,
+        machine,
         settings=settings(
-            max_examples=60, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=checks
         ),
     )
 
 
-# What a process with the user's own rights can forge: the stated limit of I3.
-
-
-@pytest.fixture
-def forged(tmp_path):
-    sent: list = []
-    return executor(tmp_path / "kept", sent), sent
-
-
-def record(one: Executor, call_id: str) -> dict:
-    operation = one.bundle.by_name[TOOL]
-    digest = argument_digest(operation, ARGS)
-    return {
-        **human.about(one, operation), "call_id": call_id, "digest": digest,
-        "note": approval_note(operation), "time": time.time(),
-    }  # fmt: skip
-
-
-def test_forgery_a_record_written_by_hand_and_a_server_started_by_hand(forged):
-    """A shell that writes the guard's record and then speaks MCP itself, as the harness would."""
-    one, sent = forged
-    operation = one.bundle.by_name[TOOL]
-    hookcore.leave(one.folder.name, "approvals", hookcore.sha256("forged"), record(one, "forged"))
-    args = {**ARGS, hookcore.NOTE: approval_note(operation)}
-    outcome = execute(one, TOOL, args, Caller("mcp", GUARDED["name"], "99.0.0", "forged"))
-    assert (outcome.refusal, len(sent)) == (None, 1)
-
-
-def test_forgery_a_form_answered_by_a_program_that_reads_it(tmp_path):
-    """A client that claims to show forms to a person, and types the code itself."""
-    sent: list = []
-    one = executor(tmp_path / "kept", sent)
-
-    def answers(question):
-        return Reply("accept", {"code": question.expected}, question)
-
-    outcome = execute(one, TOOL, ARGS, Caller("mcp", ASKING["name"], "99.0.0", "id", ask=answers))
-    assert (outcome.refusal, len(sent)) == (None, 1)
-
-
-def test_a_used_record_is_no_forgery_any_more(forged):
-    """The control: the same record does not serve twice, nor another call."""
-    one, sent = forged
-    operation = one.bundle.by_name[TOOL]
-    args = {**ARGS, hookcore.NOTE: approval_note(operation)}
-    caller = Caller("mcp", GUARDED["name"], "99.0.0", "forged")
-    hookcore.leave(one.folder.name, "approvals", hookcore.sha256("forged"), record(one, "forged"))
-    execute(one, TOOL, args, caller)
-    other = {**args, "idempotency_key": "key-0002"}
-    assert execute(one, TOOL, other, caller).refusal.code == "human_approval_required"
-    hookcore.leave(one.folder.name, "approvals", hookcore.sha256("forged"), record(one, "forged"))
-    changed = {**other, "body": {"amount": 5000}}
-    assert execute(one, TOOL, changed, caller).refusal.code == "human_approval_required"
-    assert len(sent) == 1
+def test_a_yes_in_it_is_one(machine, upstream):
+    """The machine says nothing if no yes in it reached the API."""
+    one = machine()
+    asked = one.the_hook_sees_a_call(call=({**FIXED, "charge": "ch_1"}, {}), attended=True)
+    one.a_person_says_yes(one=asked)
+    assert len(upstream.plans) == 1
+    one.no_request_without_a_yes_to_it()
+    one.an_answered_call_again(one=asked, again=({}, {}), fresh=True)
+    assert len(upstream.plans) == 1
+    one.approved.clear()
+    with pytest.raises(AssertionError):
+        one.no_request_without_a_yes_to_it()
+    one.teardown()
