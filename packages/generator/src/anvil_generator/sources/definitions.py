@@ -43,7 +43,7 @@ class Definitions:
                 continue
             found[pointer], reaches = self._definition(pointer, direction)
             waiting.extend(sorted(reaches))
-        named = {definition_names.name(pointer): schema for pointer, schema in found.items()}
+        named = {definition_names.name(pointer, self.raw.kind): schema for pointer, schema in found.items()}
         return dict(sorted(named.items()))
 
     def _definition(self, pointer: Pointer, direction: Direction) -> tuple[JsonSchema, frozenset[Pointer]]:

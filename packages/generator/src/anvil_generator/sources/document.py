@@ -58,24 +58,25 @@ def _kind(tree: Tree) -> Kind:
         raise text.TextError(
             "not_openapi", "this is no OpenAPI document: `openapi:` is missing at its top", 1
         )
-    if "openapi" not in root:
-        line = tree.line(("swagger",))
-        message = "Swagger 2.0 is not supported yet; convert the document to OpenAPI 3"
-        raise text.TextError("unsupported_version", message, line)
+    key = "openapi" if "openapi" in root else "swagger"
     # Unquoted in YAML, 3.1 is a number.
-    version, line = str(root["openapi"]), tree.line(("openapi",))
-    kind = _KINDS.get(".".join(version.split(".")[:2]))
+    version, line = str(root[key]), tree.line((key,))
+    kind = _KINDS.get((key, ".".join(version.split(".")[:2])))
     if kind is None:
-        message = f"OpenAPI version {version!r} is not supported; 3.0 and 3.1 are"
+        message = f"version {version[:20]!r} is not supported; OpenAPI 3.0 and 3.1 and Swagger 2.0 are"
         raise text.TextError("unsupported_version", message, line)
     if not isinstance(root.get("paths", {}), dict):
         raise text.TextError("not_openapi", "`paths` must be an object", tree.line(("paths",)))
-    if kind == "openapi-3.0" and "paths" not in root:
+    if kind != "openapi-3.1" and "paths" not in root:
         raise text.TextError("not_openapi", "the document has no `paths`", line)
     return kind
 
 
-_KINDS: dict[str, Kind] = {"3.0": "openapi-3.0", "3.1": "openapi-3.1"}
+_KINDS: dict[tuple[str, str], Kind] = {
+    ("openapi", "3.0"): "openapi-3.0",
+    ("openapi", "3.1"): "openapi-3.1",
+    ("swagger", "2.0"): "swagger-2.0",
+}
 
 
 def _check_duplicates(tree: Tree) -> None:

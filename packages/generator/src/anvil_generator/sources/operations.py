@@ -16,6 +16,7 @@ from anvil_generator.sources import (
     pointers,
     security,
     servers,
+    swagger2,
 )
 from anvil_generator.sources.model import FailedOperation, FoundOperation, WithheldOperation
 from anvil_generator.sources.pointers import Pointer
@@ -140,14 +141,12 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
     if trouble:
         raise Stop("path_invalid", trouble, pointer)
     own_servers = _own_servers(around, place)
-    declared = parameters.declared(
-        raw,
-        [
-            (place.item.get("parameters"), (*place.item_pointer, "parameters")),
-            (value.get("parameters"), (*pointer, "parameters")),
-        ],
-    )
-    declared = _matching_path(raw, place, declared)
+    lists = [(place.item.get("parameters"), (*place.item_pointer, "parameters"))]
+    if raw.kind == "swagger-2.0":
+        value, pointer = swagger2.operation(raw, value, pointer, place.item, place.item_pointer)
+        lists = []
+    lists.append((value.get("parameters"), (*pointer, "parameters")))
+    declared = _matching_path(raw, place, parameters.declared(raw, lists))
     body, body_reaches = None, set[Pointer]()
     if value.get("requestBody") is not None:
         at = (*pointer, "requestBody")
@@ -198,6 +197,12 @@ def _matching_path(raw: Raw, place: Place, declared: list[parameters.Declared]) 
 
 def _own_servers(around: Surroundings, place: Place) -> tuple[Server, ...]:
     """Requests go to one origin: where an operation names servers of its own, the first must be that."""
+    if around.raw.kind == "swagger-2.0":
+        schemes = place.value.get("schemes")
+        if around.home and isinstance(schemes, list) and schemes and around.home[0].scheme not in schemes:
+            message = f"the operation is not reached by {around.home[0].scheme}, as the service is"
+            raise Stop("other_server", message, (*place.pointer, "schemes"), "other_server")
+        return ()
     for value, pointer in ((place.value, place.pointer), (place.item, place.item_pointer)):
         declared, at = value.get("servers"), (*pointer, "servers")
         if declared is None or declared == []:

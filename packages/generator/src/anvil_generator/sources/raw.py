@@ -30,12 +30,16 @@ class Stop(Exception):  # noqa: N818 - a way out of one operation, not an error 
 
 @dataclass(slots=True)
 class Raw:
-    """A document under reading. ``warnings`` grows as parts are visited, each place once."""
+    """A document under reading. ``warnings`` grows as parts are visited, each place once.
+
+    ``stands_for``: where in the document a part comes from that was written anew, by its own pointer.
+    """
 
     tree: Tree
     kind: Kind
     uri: str
     warnings: dict[tuple[str, Pointer], Problem] = field(default_factory=dict)
+    stands_for: dict[Pointer, Pointer] = field(default_factory=dict)
 
     @property
     def root(self) -> dict[str, Any]:
@@ -43,9 +47,18 @@ class Raw:
         return root
 
     def position(self, pointer: Pointer) -> Position:
-        return Position(file=self.uri, line=self.tree.line(pointer))
+        return Position(file=self.uri, line=self.tree.line(self.written_at(pointer)))
+
+    def written_at(self, pointer: Pointer) -> Pointer:
+        """Where the document has what stands at the pointer; the same but for what was written anew."""
+        for length in range(len(pointer), 0, -1) if self.stands_for else ():
+            origin = self.stands_for.get(pointer[:length])
+            if origin is not None:
+                return (*origin, *pointer[length:])
+        return pointer
 
     def warn(self, code: str, message: str, pointer: Pointer, operation: str | None = None) -> None:
+        pointer = self.written_at(pointer)
         if (code, pointer) not in self.warnings:
             self.warnings[code, pointer] = Problem(
                 severity="warning",

@@ -52,9 +52,9 @@ def _schema(conversion: Conversion, value: Any, pointer: Pointer) -> JsonSchema 
         if not isinstance(pointers.get(conversion.raw.root, target), (dict, bool)):
             raise Stop("not_a_schema", f"{value['$ref']!r} is no schema", (*pointer, "$ref"))
         conversion.reaches.add(target)
-        out["$ref"] = f"#/$defs/{definition_names.name(target)}"
-        if conversion.raw.kind == "openapi-3.0":
-            # 3.0 ignores what stands beside a reference; prose can stay, it constrains nothing.
+        out["$ref"] = f"#/$defs/{definition_names.name(target, conversion.raw.kind)}"
+        if conversion.raw.kind != "openapi-3.1":
+            # 2.0 and 3.0 ignore what stands beside a reference; prose can stay, it constrains nothing.
             return out | {key: value[key] for key in ("description",) if isinstance(value.get(key), str)}
     for key, item in value.items():
         _keyword(conversion, out, key, item, (*pointer, key))
@@ -109,12 +109,12 @@ def _old_forms(value: dict[str, Any], out: JsonSchema) -> None:
 
 
 def _nullable(value: dict[str, Any], out: JsonSchema) -> JsonSchema:
-    """``nullable: true`` of 3.0.
+    """``nullable: true`` of 3.0, and ``x-nullable``, which documents of 2.0 write for the same.
 
     By the letter it only widens a ``type`` beside it; documents also write it beside a combinator
     and mean the same, so null is then an alternative of the whole.
     """
-    if value.get("nullable") is not True:
+    if value.get("nullable") is not True and value.get("x-nullable") is not True:
         return out
     if any(key in out for key in ("allOf", "anyOf", "oneOf", "not")):
         outside = {key: out.pop(key) for key in _ANNOTATIONS if key in out}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urljoin
 
 from anvil_core.air import AuthScheme, TokenEndpoint
-from anvil_generator.sources import servers
+from anvil_generator.sources import pointers, servers, swagger2
 from anvil_generator.sources.raw import Stop, text
 
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ _KINDS: dict[str, Literal["api_key", "http", "oauth2", "openid", "mutual_tls"]] 
 
 def schemes(raw: Raw, home: Home | None) -> tuple[AuthScheme, ...]:
     """The declared schemes; where an OAuth2 client gets its tokens may be relative to ``home``."""
-    components = raw.root.get("components")
-    declared = components.get("securitySchemes") if isinstance(components, dict) else None
+    pointer: Pointer = ("components", "securitySchemes")
+    if raw.kind == "swagger-2.0":
+        pointer = ("securityDefinitions",)
+    declared = pointers.get(raw.root, pointer)
     if not isinstance(declared, dict):
         return ()
-    pointer = ("components", "securitySchemes")
     return tuple(_scheme(raw, name, entry, (*pointer, name), home) for name, entry in declared.items())
 
 
@@ -45,6 +46,8 @@ def _scheme(raw: Raw, name: str, entry: Any, pointer: Pointer, home: Home | None
     except Stop as stop:
         raw.warn(stop.code, stop.message, stop.pointer)
         return AuthScheme(id=name, kind="unknown")
+    if raw.kind == "swagger-2.0":
+        found = swagger2.security_scheme(found)
     kind = _KINDS.get(str(found.get("type")), "unknown")
     name_there, scheme = text(found.get("name")), text(found.get("scheme")).lower()
     location = _LOCATIONS.get(str(found.get("in")))

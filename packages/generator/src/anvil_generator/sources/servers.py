@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from anvil_core.air import Origin
+from anvil_generator.sources import swagger2
 from anvil_generator.sources.model import Server
 from anvil_generator.sources.raw import text
 
@@ -57,7 +58,11 @@ def is_loopback(host: str) -> bool:
 
 def of_document(raw: Raw) -> tuple[Server, ...]:
     """The document's servers that have an origin; a warning says what to do about the others."""
-    declared = raw.root.get("servers")
+    if raw.kind == "swagger-2.0":
+        raw.stands_for["servers",] = ("host",)
+        declared: Any = swagger2.servers(raw)
+    else:
+        declared = raw.root.get("servers")
     if not isinstance(declared, list) or not declared:
         raw.warn("server_missing", f"the document names no server; {_REMEDY}", ())
         return ()
