@@ -40,8 +40,30 @@ def test_names_in_the_query_that_are_another_method(name):
     assert is_never_an_argument(name, "query")
 
 
-def test_no_cookie_is_an_argument():
-    assert is_never_an_argument("theme", "cookie")
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "session",
+            "SESSIONID",
+            "JSESSIONID",
+            "PHPSESSID",
+            "ASP.NET_SessionId",
+            "connect.sid",
+            "sess_1",
+            "SID",
+        ),
+        *("MyToken", "access_token", "csrftoken", "XSRF-TOKEN", "auth", "x-auth", "jwt", "ApiKey", "api_key"),
+        *("__Host-theme", "__Secure-theme", "login", "client_secret"),
+    ],
+)
+def test_a_cookie_that_says_who_is_calling_is_no_argument(name):
+    assert is_never_an_argument(name, "cookie")
+
+
+@pytest.mark.parametrize("name", ["theme", "lang", "array", "object", "side", "author", "last_seen"])
+def test_any_other_cookie_may_be_one(name):
+    assert not is_never_an_argument(name, "cookie")
 
 
 @pytest.mark.parametrize("name", ["Accept", "ACCEPT-ENCODING", "Content-Type", "Authorization"])

@@ -52,10 +52,10 @@ ENVIRON = {"KEY": CANARY, "TOKEN": "tok.canary-1234=", "NAME": "someone", "PASSW
 def caller(executor):
     """A function: an executor whose read takes one of these alternatives."""
 
-    def make(*schemes, auth=None, environ=ENVIRON, **service):
+    def make(*schemes, auth=None, environ=ENVIRON, operation=None, **service):
         auth = [[scheme["id"]] for scheme in schemes] if auth is None else auth
         service = {"auth": list(schemes), **service}
-        return executor("charge_get", environ=environ, auth=auth, service=service)
+        return executor("charge_get", environ=environ, auth=auth, service=service, **(operation or {}))
 
     return make
 
@@ -89,6 +89,29 @@ def test_in_cookies_that_are_one_header(caller, upstream):
     other = {**api_key("cookie", "more"), "id": "other"}
     execute(caller(api_key("cookie", "sid"), other, auth=[["key", "other"]]), "charge_get", FITS)
     assert sent(upstream)[0]["cookie"] == f"sid={CANARY}; more={CANARY}"
+
+
+SHORT = {"path": "/x", "method": "get", "operation_id": None, "pointer": "/", "line": 1}
+
+
+def with_cookie(name):
+    given = {"argument": name, "name": name, "location": "cookie", "required": False, "json_schema": {}}
+    made = {"parameters": [{**given, "style": "form", "explode": True}]}
+    schema = {"type": "object", "properties": {name: {"type": "string"}}}
+    return {"input": {**made, "json_schema": schema}, "source": SHORT}
+
+
+def test_beside_the_cookies_of_a_call(caller, upstream):
+    one = caller(api_key("cookie", "sid"), operation=with_cookie("theme"))
+    execute(one, "charge_get", {"theme": "dark"})
+    assert sent(upstream)[0]["cookie"] == f"theme=dark; sid={CANARY}"
+
+
+def test_never_beside_a_cookie_of_its_own_name(caller, upstream):
+    one = caller(api_key("cookie", "theme"), operation=with_cookie("theme"))
+    answer = execute(one, "charge_get", {"theme": "dark"})
+    assert "the cookie theme" in answer.envelope["error"]["message"]
+    assert upstream.plans == []
 
 
 def test_basic(caller, upstream):

@@ -154,11 +154,48 @@ def test_no_part_of_an_argument_names_another_method(plan, value):
     assert "filter%5B" in plan({"filter": value}, "charge_get", input=deep, source=SOURCE).query
 
 
-def test_cookies_are_no_arguments(plan):
-    given = {"parameters": [parameter("session", "cookie")], "json_schema": {}}
-    source = {"path": "/x", "method": "get", "operation_id": None, "pointer": "/", "line": 1}
-    with pytest.raises(UnsendableError, match="Cookie"):
-        plan({"session": "x"}, "charge_get", input=given, source=source)
+def with_cookies(plan, args, *parameters, constants=()):
+    given = {"parameters": list(parameters), "constants": list(constants), "json_schema": {}}
+    made = plan(args, "charge_get", input=given, source=SOURCE)
+    return dict(made.headers).get("Cookie")
+
+
+def test_a_cookie_that_says_who_is_calling_is_no_argument(plan):
+    with pytest.raises(UnsendableError, match="session, which no argument ever sets"):
+        with_cookies(plan, {"session": "x"}, parameter("session", "cookie"))
+
+
+def test_other_cookies_are_one_header(plan):
+    fixed = {"name": "lang", "location": "cookie", "value": "de"}
+    both = [parameter("theme", "cookie", explode=True), parameter("sizes", "cookie")]
+    given = {"theme": "a; admin=1", "sizes": [1, 2]}
+    assert with_cookies(plan, given, *both, constants=[fixed]) == "lang=de; theme=a%3B%20admin%3D1; sizes=1,2"
+    assert with_cookies(plan, {}, *both) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"session": "x"}, "no argument ever sets"),
+        ({"a b": "x"}, "no argument ever sets"),
+        ({"lang": "x"}, "already set"),
+        ({"a": "x; admin=1"}, "visible ASCII"),
+        ({"a": "x\r\nHost: evil"}, "visible ASCII"),
+        ({"a": "é"}, "visible ASCII"),
+    ],
+)
+def test_a_cookie_ends_where_its_value_does(plan, value, problem):
+    fixed = {"name": "lang", "location": "cookie", "value": "de"}
+    where = parameter("more", "cookie", style="cookie", explode=True)
+    with pytest.raises(UnsendableError, match=problem):
+        with_cookies(plan, {"more": value}, where, constants=[fixed])
+    assert with_cookies(plan, {"more": {"a": "x", "b": 1}}, where) == "a=x; b=1"
+
+
+def test_a_header_with_an_empty_list_is_not_sent(plan):
+    given = {"parameters": [parameter("X-Tags", "header")], "json_schema": {}}
+    assert "X-Tags" not in dict(plan({"x_tags": []}, "charge_get", input=given, source=SOURCE).headers)
+    assert dict(plan({"x_tags": [1, 2]}, "charge_get", input=given, source=SOURCE).headers)["X-Tags"] == "1,2"
 
 
 def test_an_exploded_object_cannot_set_another_parameter(plan):
@@ -193,7 +230,10 @@ def test_nor_one_that_the_call_leaves_out(plan):
 
 def test_two_that_end_up_with_one_name(plan):
     given = {
-        "parameters": [parameter("color", "query", style="deepObject"), parameter("charge", "path")],
+        "parameters": [
+            parameter("color", "query", style="deepObject", explode=True),
+            parameter("charge", "path"),
+        ],
         "constants": [{"name": "color[R]", "location": "query", "value": "1"}],
         "json_schema": {},
     }

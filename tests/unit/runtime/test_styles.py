@@ -1,6 +1,9 @@
-"""Values against the table "Style Examples" of OpenAPI 3.1.1, section 4.8.12.6, and what it leaves open."""
+"""Values against OpenAPI's own table "Style Examples", the examples of RFC 6570, and what both leave open."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +11,14 @@ from anvil_core.air import Parameter
 from anvil_runtime import styles
 from anvil_runtime.styles import UnsendableError
 
-ARRAY, OBJECT = ["blue", "black", "brown"], {"R": 100, "G": 200, "B": 150}
-EMPTY, STRING = "", "blue"
+TABLE = json.loads((Path(__file__).parents[2] / "fixtures/styles.json").read_text(encoding="utf-8"))
+OBJECT = TABLE["values"]["object"]
+IN_A_PATH = {"matrix", "label", "simple"}
+CELLS = [
+    (style, explode, column, written)
+    for style, explode, *cells in TABLE["rows"]
+    for column, written in zip(TABLE["columns"], cells, strict=True)
+]
 
 
 def parameter(style: str, location: str, *, explode: bool = False, **more) -> Parameter:
@@ -22,59 +31,145 @@ def query(style: str, value: object, *, explode: bool, **more) -> str:
     return "&".join("=".join(pair) for pair in pairs)
 
 
+def cookie(style: str, value: object, *, explode: bool, **more) -> str:
+    pairs = styles.cookie_pairs(parameter(style, "cookie", explode=explode, **more), value)
+    return "; ".join("=".join(pair) for pair in pairs)
+
+
+def written_as(style: str, value: object, *, explode: bool, name: str = "color") -> str:
+    """As the specifications print it: a query behind its question mark."""
+    if style in IN_A_PATH:
+        return styles.path_text(parameter(style, "path", explode=explode, name=name), value)
+    if style == "cookie":
+        return cookie(style, value, explode=explode, name=name)
+    return "?" + query(style, value, explode=explode, name=name)
+
+
 @pytest.mark.parametrize(
-    ("style", "explode", "empty", "string", "array", "object_"),
+    ("style", "explode", "column", "written"), [cell for cell in CELLS if cell[3] is not None]
+)
+def test_every_cell_of_the_specification(style, explode, column, written):
+    assert written_as(style, TABLE["values"][column], explode=explode) == written
+
+
+@pytest.mark.parametrize(
+    ("style", "explode", "column", "written"), [cell for cell in CELLS if cell[3] is None]
+)
+def test_what_the_specification_leaves_undefined_is_not_guessed(style, explode, column, written):
+    with pytest.raises(UnsendableError, match="writes nothing else"):
+        written_as(style, TABLE["values"][column], explode=explode)
+
+
+@pytest.mark.parametrize(("style", "explode", "name", "value", "written"), TABLE["rfc6570"]["rows"])
+def test_the_examples_of_rfc_6570(style, explode, name, value, written):
+    assert written_as(style, value, explode=explode, name=name) == written
+
+
+@pytest.mark.parametrize("column", TABLE["columns"])
+@pytest.mark.parametrize("explode", [True, False])
+def test_a_header_is_written_as_the_table_has_it_for_simple(explode, column):
+    (written,) = [w for style, e, c, w in CELLS if (style, e, c) == ("simple", explode, column)]
+    where = parameter("simple", "header", explode=explode)
+    assert styles.header_text(where, TABLE["values"][column]) == written
+
+
+@pytest.mark.parametrize(
+    ("explode", "value", "written"),
     [
-        ("matrix", False, ";color", ";color=blue", ";color=blue,black,brown", ";color=R,100,G,200,B,150"),
-        (
-            "matrix",
-            True,
-            ";color",
-            ";color=blue",
-            ";color=blue;color=black;color=brown",
-            ";R=100;G=200;B=150",
-        ),
-        ("label", False, ".", ".blue", ".blue,black,brown", ".R,100,G,200,B,150"),
-        ("label", True, ".", ".blue", ".blue.black.brown", ".R=100.G=200.B=150"),
-        ("simple", False, "", "blue", "blue,black,brown", "R,100,G,200,B,150"),
-        ("simple", True, "", "blue", "blue,black,brown", "R=100,G=200,B=150"),
+        (True, "blue", "color=blue"),
+        (False, ["blue", "black"], "color=blue,black"),
+        (False, {"R": 100}, "color=R,100"),
+        (True, "a; b=c", "color=a%3B%20b%3Dc"),
+        (False, ["a,b", "c"], "color=a%2Cb,c"),
     ],
 )
-def test_the_styles_of_a_path(style, explode, empty, string, array, object_):
-    where = parameter(style, "path", explode=explode)
-    values = (EMPTY, STRING, ARRAY, OBJECT)
-    assert [styles.path_text(where, value) for value in values] == [empty, string, array, object_]
+def test_a_cookie_in_the_form_style(explode, value, written):
+    assert cookie("form", value, explode=explode) == written
+
+
+@pytest.mark.parametrize("value", [["a", "b"], {"a": "b"}])
+def test_several_cookies_from_the_form_style_are_never_written(value):
+    with pytest.raises(UnsendableError, match="single value"):
+        cookie("form", value, explode=True)
+
+
+@pytest.mark.parametrize(
+    ("style", "location", "written"),
+    [
+        ("form", "query", "color=a,b"),
+        ("spaceDelimited", "query", "color=a%20b"),
+        ("tabDelimited", "query", "color=a%09b"),
+        ("pipeDelimited", "query", "color=a%7Cb"),
+        ("simple", "path", "a,b"),
+        ("spaceDelimited", "path", "a%20b"),
+        ("tabDelimited", "path", "a%09b"),
+        ("pipeDelimited", "path", "a%7Cb"),
+        ("simple", "header", "a,b"),
+        ("spaceDelimited", "header", "a b"),
+        ("pipeDelimited", "header", "a|b"),
+    ],
+)
+def test_every_collection_format_of_swagger_2_has_a_style(style, location, written):
+    where = parameter(style, location)
+    if location == "query":
+        assert query(style, ["a", "b"], explode=False) == written
+    else:
+        write = styles.path_text if location == "path" else styles.header_text
+        assert write(where, ["a", "b"]) == written
+    assert query("form", ["a", "b"], explode=True) == "color=a&color=b"  # multi
+
+
+@pytest.mark.parametrize(
+    ("style", "location", "explode", "value"),
+    [
+        ("spaceDelimited", "query", False, ["a b", "c"]),
+        ("pipeDelimited", "query", False, {"a": "b|c"}),
+        ("label", "path", True, ["a.b", "c"]),
+        ("label", "path", True, {"a": 1.5}),
+        ("simple", "header", False, ["a,b", "c"]),
+        ("simple", "header", True, {"a=b": "c"}),
+        ("simple", "header", False, ["a", " b"]),
+        ("deepObject", "query", True, {"a]": 1}),
+        ("cookie", "cookie", False, ["a,b"]),
+        ("form", "query", True, ["a", None]),
+        ("deepObject", "query", True, {"a": ["x", "y"]}),
+        ("deepObject", "query", True, {"a": {"b": ["x"]}}),
+    ],
+)
+def test_what_an_api_would_read_as_something_else_is_refused(style, location, explode, value):
+    where = parameter(style, location, explode=explode)
+    write = {
+        "query": styles.query_pairs,
+        "path": styles.path_text,
+        "header": styles.header_text,
+        "cookie": styles.cookie_pairs,
+    }
+    with pytest.raises(UnsendableError, match="holds"):
+        write[location](where, value)
 
 
 @pytest.mark.parametrize(
     ("style", "explode", "value", "written"),
     [
-        ("form", False, EMPTY, "color="),
-        ("form", False, STRING, "color=blue"),
-        ("form", False, ARRAY, "color=blue,black,brown"),
-        ("form", False, OBJECT, "color=R,100,G,200,B,150"),
-        ("form", True, EMPTY, "color="),
-        ("form", True, STRING, "color=blue"),
-        ("form", True, ARRAY, "color=blue&color=black&color=brown"),
-        ("form", True, OBJECT, "R=100&G=200&B=150"),
-        ("spaceDelimited", False, ARRAY, "color=blue%20black%20brown"),
-        ("spaceDelimited", False, OBJECT, "color=R%20100%20G%20200%20B%20150"),
-        ("pipeDelimited", False, ARRAY, "color=blue%7Cblack%7Cbrown"),
-        ("pipeDelimited", False, OBJECT, "color=R%7C100%7CG%7C200%7CB%7C150"),
-        ("deepObject", True, OBJECT, "color%5BR%5D=100&color%5BG%5D=200&color%5BB%5D=150"),
-        (
-            "deepObject",
-            True,
-            {"a": {"b": ["x", "y"]}},
-            "color%5Ba%5D%5Bb%5D%5B0%5D=x&color%5Ba%5D%5Bb%5D%5B1%5D=y",
-        ),
+        ("deepObject", True, {"a": {"b": "x"}, "c": None}, "color%5Ba%5D%5Bb%5D=x"),
         ("form", True, [], ""),
         ("form", False, [], ""),
+        ("form", False, {"a": None}, ""),
+        ("form", False, {"a": None, "b": 1}, "color=b,1"),
         ("form", True, {"a": None, "b": 1}, "b=1"),
+        ("spaceDelimited", False, [], ""),
     ],
 )
-def test_the_styles_of_a_query(style, explode, value, written):
+def test_what_is_undefined_is_left_out(style, explode, value, written):
     assert query(style, value, explode=explode) == written
+
+
+@pytest.mark.parametrize("value", [[], {}, {"a": None}])
+def test_nothing_in_a_list_or_object_is_no_header_and_no_part_of_a_path(value):
+    assert styles.header_text(parameter("simple", "header"), value) is None
+    for style in ("label", "matrix"):
+        with pytest.raises(UnsendableError, match="part of the path"):
+            styles.path_text(parameter(style, "path"), value)
 
 
 @pytest.mark.parametrize(
@@ -93,6 +188,8 @@ def test_a_value_cannot_end_its_place():
 def test_reserved_characters_stay_where_the_document_allows_it_but_never_the_delimiters():
     assert query("form", "a/b?c:d@e,f", explode=True, allow_reserved=True) == "color=a/b?c:d@e,f"
     assert query("form", "a&b#c+d[e]", explode=True, allow_reserved=True) == "color=a%26b%23c%2Bd%5Be%5D"
+    assert query("form", ["a,b", "c"], explode=False, allow_reserved=True) == "color=a%2Cb,c"
+    assert query("form", "a%20b", explode=True, allow_reserved=True) == "color=a%2520b"
 
 
 def test_json_parameters():

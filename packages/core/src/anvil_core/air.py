@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from anvil_core.names import LONGEST_SERVICE_ID, SERVICE_ID, TOOL_NAME
+from anvil_core.param_styles import Style  # noqa: TC001 - the models are built from it
 from anvil_core.secret_sources import Part, trouble
 
 JsonSchema = dict[str, Any]
@@ -136,7 +137,7 @@ class Parameter(Frozen):
     name: str
     location: Location
     required: bool
-    style: Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
+    style: Style
     explode: bool
     allow_reserved: bool = False
     media_type: str | None = None

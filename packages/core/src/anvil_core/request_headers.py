@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import re
 
+from anvil_core.names import words
+
 NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 """A field name, which is also the form of a cookie's name (RFC 9110, 5.6.2)."""
 
 VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
 """A field value that every server reads alike: visible ASCII, spaces only inside (RFC 9110, 5.5)."""
+
+COOKIE_VALUE = re.compile(r"[\x21\x23-\x3a\x3c-\x5b\x5d-\x7e]*")
+"""A cookie's value (RFC 6265, 4.1.1), and the comma that OpenAPI's table puts between several."""
 
 SET_BY_THE_EXECUTOR = frozenset({"accept", "accept-encoding", "content-type"})
 """Their values follow from the media types of the contract, and from what the executor can read."""
@@ -49,6 +54,11 @@ _NEVER_IN_QUERY = frozenset(
         *("http_method_override", "x_http_method", "x_http_method_override", "x_method_override"),
     }
 )
+# Cookies that say who is calling, as frameworks name them: sessionid, connect.sid, JSESSIONID, csrftoken, ...
+_CREDENTIAL_WORDS = frozenset(
+    {"auth", "authorization", "csrf", "jwt", "login", "password", "secret", "session", "sess", "sid", "token"}
+)
+_CREDENTIAL_PARTS = ("apikey", "csrf", "idempotency", "jwt", "sessid", "session", "token", "xsrf")
 
 
 def is_ignored(name: str, location: str) -> bool:
@@ -57,11 +67,16 @@ def is_ignored(name: str, location: str) -> bool:
 
 
 def is_never_an_argument(name: str, location: str) -> bool:
-    """A parameter that changes what the request is: every cookie, some headers, some names in the query.
+    """A parameter that changes what a request is or who makes it: some headers, cookies, query names.
 
     What holds for the query holds for a form's fields.
     """
     if location == "header":
         lower = name.lower().replace("_", "-")  # many servers read X_Forwarded_For as X-Forwarded-For
         return lower in _NEVER or lower.startswith(_NEVER_PREFIXES)
-    return location == "cookie" or (location == "query" and name.lower().replace("-", "_") in _NEVER_IN_QUERY)
+    if location == "cookie":
+        run_together = re.sub("[^a-z]", "", name.lower())
+        prefixed = name.startswith(("__Host-", "__Secure-"))
+        named = any(part in run_together for part in _CREDENTIAL_PARTS)
+        return prefixed or named or not _CREDENTIAL_WORDS.isdisjoint(words(name))
+    return location == "query" and name.lower().replace("-", "_") in _NEVER_IN_QUERY

@@ -276,7 +276,8 @@ def _check_carrier(draft: Draft, found: FoundOperation) -> None:
     ):
         draft.problems.append("idempotency: a key in the body needs a JSON body")
     carrier, key = idempotency.carrier or "", idempotency.key or ""
-    if request_headers.is_ignored(key, carrier) or request_headers.is_never_an_argument(key, carrier):
+    never = carrier == "cookie" or request_headers.is_never_an_argument(key, carrier)
+    if request_headers.is_ignored(key, carrier) or never:
         draft.problems.append(f'idempotency: no argument ever sets the {carrier} "{key}"')
     elif carrier == "header" and not request_headers.NAME.fullmatch(key):
         draft.problems.append(f'idempotency: "{key}" is no name for a header')

@@ -181,7 +181,9 @@ def _risk(found: FoundOperation) -> tuple[Risk, str]:
 
 
 def _idempotency(found: FoundOperation, kind: str) -> tuple[Idempotency, Parameter | None, str]:
-    parameter = next((one for one in found.parameters if is_key_name(one.name)), None)
+    parameter = next(
+        (one for one in found.parameters if is_key_name(one.name) and one.location != "cookie"), None
+    )
     if kind == "read":
         return Idempotency(mode="natural"), None, "reads may be repeated"
     if parameter:

@@ -151,7 +151,7 @@ class Credentials:
                 cookies.append(f"{scheme.name}={_fitting(one, _COOKIE, 'visible ASCII without , ; quotes')}")
             else:
                 headers.append(self._header(one, operation, goal))
-        headers += [("Cookie", "; ".join(cookies))] if cookies else []
+        headers = _with_cookies(headers, cookies)
         names = [name.lower() for name, _ in headers]
         if len(names) > len(set(names)):
             twice = next(name for name in names if names.count(name) > 1)
@@ -186,6 +186,17 @@ class Credentials:
 def _stretched(who: bytes, salt: bytes) -> str:
     """Kept in this process, where the secret is anyway: it takes tens of milliseconds."""
     return hashlib.pbkdf2_hmac("sha256", who, salt, ROUNDS, 16).hex()
+
+
+def _with_cookies(headers: list[tuple[str, str]], cookies: list[str]) -> list[tuple[str, str]]:
+    """All cookies are one header (RFC 6265, 5.4). Raises CredentialError where an argument has set one."""
+    if not cookies:
+        return headers
+    given = [pair for name, value in headers if name == "Cookie" for pair in value.split("; ")]
+    for name in {pair.partition("=")[0] for pair in cookies}:
+        if name in {pair.partition("=")[0] for pair in given}:
+            raise CredentialError(f"an argument sets the cookie {name}, where the credential goes")
+    return [*(pair for pair in headers if pair[0] != "Cookie"), ("Cookie", "; ".join([*given, *cookies]))]
 
 
 def _fitting(one: Held, form: re.Pattern[str], words: str) -> str:

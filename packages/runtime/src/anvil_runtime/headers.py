@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anvil_core.request_headers import NAME, VALUE, is_never_an_argument
+from anvil_core.request_headers import COOKIE_VALUE, NAME, VALUE, is_never_an_argument
 from anvil_runtime.styles import UnsendableError
 
 
@@ -21,6 +21,18 @@ def check_header(argument: str, name: str, value: str, taken: set[str]) -> None:
     if value and not VALUE.fullmatch(value):
         raise UnsendableError(
             argument, "goes into a header: visible ASCII only, with no line break or space at its ends."
+        )
+
+
+def check_cookie(argument: str, name: str, value: str, taken: set[str]) -> None:
+    """Raise UnsendableError unless the cookie may be sent."""
+    if is_never_an_argument(name, "cookie") or not NAME.fullmatch(name):
+        raise UnsendableError(argument, f"would set the cookie {name}, which no argument ever sets.")
+    if name in taken:
+        raise UnsendableError(argument, f"would set the cookie {name}, which is already set.")
+    if not COOKIE_VALUE.fullmatch(value):
+        raise UnsendableError(
+            argument, "goes into a cookie: visible ASCII only, without space, semicolon, quote or backslash."
         )
 
 

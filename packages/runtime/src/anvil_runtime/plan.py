@@ -13,7 +13,7 @@ from anvil_core.request_headers import SET_BY_THE_EXECUTOR
 from anvil_runtime import styles
 from anvil_runtime.bodies import can_hold_key, encode_body
 from anvil_runtime.gates import key_fits
-from anvil_runtime.headers import check_header, check_query_name, never_an_argument
+from anvil_runtime.headers import check_cookie, check_header, check_query_name
 from anvil_runtime.styles import UnsendableError
 
 if TYPE_CHECKING:
@@ -225,8 +225,9 @@ def _headers(
     }
     if media_type:
         headers["Content-Type"] = media_type
-    asked = [(parameter.argument, parameter.name, styles.header_text(parameter, value))
-             for parameter, value in _given(operation, args, "header")]  # fmt: skip
+    written = [(parameter.argument, parameter.name, styles.header_text(parameter, value))
+               for parameter, value in _given(operation, args, "header")]  # fmt: skip
+    asked = [(argument, name, value) for argument, name, value in written if value is not None]
     asked += [("(contract)", name, value) for name, value in _constants(operation, "header")]
     asked += [(str(operation.controls.idempotency_key), *pair) for pair in _carried(operation, "header", key)]
     for argument, name, value in asked:
@@ -234,11 +235,26 @@ def _headers(
             continue
         check_header(argument, name, value, {taken.lower() for taken in headers})
         headers[name] = value
-    for parameter, _ in _given(operation, args, "cookie"):
-        raise UnsendableError(parameter.argument, never_an_argument("Cookie"))
+    cookies = _cookies(operation, args)
+    if cookies:
+        headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies)
     if "user-agent" not in {name.lower() for name in headers}:
         headers["User-Agent"] = USER_AGENT
     return tuple(headers.items())
+
+
+def _cookies(operation: Operation, args: dict[str, Any]) -> list[tuple[str, str]]:
+    """In order; a name may come several times from one parameter, and from no other."""
+    asked = [("(contract)", [pair]) for pair in _constants(operation, "cookie")]
+    asked += [(parameter.argument, styles.cookie_pairs(parameter, value))
+              for parameter, value in _given(operation, args, "cookie")]  # fmt: skip
+    pairs: list[tuple[str, str]] = []
+    for argument, own in asked:
+        taken = {name for name, _ in pairs}
+        for name, value in own:
+            check_cookie(argument, name, value, taken)
+        pairs.extend(own)
+    return pairs
 
 
 def _body(operation: Operation, args: dict[str, Any], key: str | None) -> tuple[str | None, bytes | None]:

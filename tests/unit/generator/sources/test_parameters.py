@@ -22,8 +22,10 @@ def _names(found):
         ("path", {}, "simple", False),
         ("query", {}, "form", True),
         ("header", {}, "simple", False),
-        ("query", {"style": "spaceDelimited"}, "spaceDelimited", False),
-        ("query", {"style": "deepObject"}, "deepObject", True),
+        ("query", {"style": "spaceDelimited", "schema": {"type": "array"}}, "spaceDelimited", False),
+        ("query", {"style": "deepObject", "schema": {"type": "object"}}, "deepObject", True),
+        ("cookie", {}, "form", True),
+        ("cookie", {"style": "cookie"}, "cookie", True),
         ("query", {"explode": False}, "form", False),
         ("path", {"style": "matrix", "explode": True}, "matrix", True),
     ],
@@ -106,6 +108,7 @@ def test_a_credential_is_never_an_argument(make):
         (_parameter("v", "header", required=True, schema={"enum": [2]}), "2"),
         (_parameter("v", "header", required=True, schema={"$ref": "#/components/schemas/V"}), "7"),
         (_parameter("Api-Version", "header", schema={"type": "string", "default": "2024"}), "2024"),
+        (_parameter("theme", "cookie", required=True, schema={"enum": ["dark"]}), "dark"),
     ],
 )
 def test_a_single_value_is_bound(one, parameter, value):
@@ -115,10 +118,19 @@ def test_a_single_value_is_bound(one, parameter, value):
     assert found.definitions == {}
 
 
+def test_a_single_value_of_the_path_is_bound_where_it_stands_as_it_is(one):
+    only = {"schema": {"enum": ["global"]}}
+    bound = one({"parameters": [_parameter("scope", "path", **only)]}, path="/{scope}")
+    assert bound.constants == (Constant(name="scope", location="path", value="global"),)
+    styled = one({"parameters": [_parameter("scope", "path", style="matrix", **only)]}, path="/{scope}")
+    assert [p.name for p in styled.parameters] == ["scope"]
+
+
 @pytest.mark.parametrize(
     "parameter",
     [
         _parameter("v", schema={"enum": ["1"]}),
+        _parameter("v", "cookie", required=True, schema={"enum": ["a; b=c"]}),
         _parameter("v", required=True, schema={"enum": ["1", "2"]}),
         _parameter("v", required=True, schema={"enum": [["1"]]}),
         _parameter("v", "header", required=True, schema={"enum": ["a\r\nHost: b"]}),
@@ -139,13 +151,58 @@ def test_content_parameters_carry_their_media_type(one):
     assert (p.media_type, p.json_schema) == ("application/json", {"type": "object"})
 
 
-def test_content_that_cannot_be_written_is_left_out_or_withholds(make):
-    parameter = {"name": "f", "in": "query", "content": {"application/xml": {}}}
-    optional = make({"/a": {"get": {"parameters": [parameter]}}})
+LIST = {"type": "array", "items": {"type": "string"}}
+OBJECT = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        {"name": "f", "in": "query", "content": {"application/xml": {}}},
+        {"name": "f", "in": "cookie", "content": {"application/json": {}}},
+        _parameter("f", style="spaceDelimited"),
+        _parameter("f", style="spaceDelimited", explode=True, schema=LIST),
+        _parameter("f", style="pipeDelimited", schema={"anyOf": [{"type": "integer"}, {"type": "null"}]}),
+        _parameter("f", style="pipeDelimited", explode=True, schema=OBJECT),
+        _parameter("f", style="deepObject"),
+        _parameter("f", style="deepObject", schema=LIST),
+        _parameter("f", style="deepObject", explode=False, schema=OBJECT),
+        _parameter("f", "cookie", schema=LIST),
+        _parameter("f", "cookie", schema={"allOf": [{"$ref": "#/components/schemas/O"}]}),
+        _parameter("f", schema={"type": "array", "items": {"type": "object"}}),
+        _parameter("f", "header", schema={"type": "array", "items": LIST}),
+    ],
+)
+def test_what_cannot_be_written_withholds_all_but_a_read_that_does_without(make, parameter):
+    components = {"schemas": {"O": OBJECT}}
+    optional = make({"/a": {"get": {"parameters": [parameter]}}}, components=components)
     assert optional.operations[0].parameters == ()
     assert [p.code for p in optional.problems] == ["encoding_unsupported"]
-    required = make({"/a": {"get": {"parameters": [{**parameter, "required": True}]}}})
-    assert [w.reason for w in required.withheld] == ["encoding_unsupported"]
+    for method, given in (("get", {**parameter, "required": True}), ("delete", parameter)):
+        document = make({"/a": {method: {"parameters": [given]}}}, components=components)
+        assert [w.reason for w in document.withheld] == ["encoding_unsupported"]
+        assert document.withheld[0].position.line > document.withheld[0].source.line
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        _parameter("f", style="spaceDelimited", schema=LIST),
+        _parameter("f", style="pipeDelimited", schema=OBJECT),
+        _parameter("f", style="pipeDelimited", schema={"oneOf": [{"type": "string"}, LIST]}),
+        _parameter("f", style="deepObject", schema=OBJECT),
+        _parameter("f", style="deepObject", schema={"properties": {}}),
+        _parameter("f", "cookie", explode=False, schema=LIST),
+        _parameter("f", "cookie", style="cookie", schema=LIST),
+        _parameter("f", "cookie", content={"text/plain": {}}),
+        _parameter("f", schema={}),
+        _parameter("f", schema={"type": ["array", "null"], "items": {}}),
+        _parameter("f", schema={"type": "array", "items": {"enum": [None]}}),
+        _parameter("f", schema={"type": "null"}),
+    ],
+)
+def test_what_some_value_of_can_be_written_is_an_argument(one, parameter):
+    assert [p.name for p in one({"parameters": [parameter]}, version="3.1.0").parameters] == ["f"]
 
 
 @pytest.mark.parametrize(

@@ -108,8 +108,11 @@ def test_parameters_get_a_schema_of_their_own_words():
         ("query", "ssv", ("spaceDelimited", False)),
         ("query", "pipes", ("pipeDelimited", False)),
         ("query", "multi", ("form", True)),
+        ("query", "tsv", ("tabDelimited", False)),
         ("path", "csv", ("simple", False)),
+        ("path", "pipes", ("pipeDelimited", False)),
         ("header", None, ("simple", False)),
+        ("header", "ssv", ("spaceDelimited", False)),
     ],
 )
 def test_collection_formats_are_styles(location, written, style):
@@ -124,9 +127,9 @@ def test_collection_formats_are_styles(location, written, style):
 @pytest.mark.parametrize(
     ("location", "written", "items"),
     [
-        ("query", "tsv", {"type": "string"}),
+        ("query", "tabs", {"type": "string"}),
         ("header", "multi", {"type": "string"}),
-        ("formData", "tsv", {"type": "string"}),
+        ("path", "multi", {"type": "string"}),
         ("query", ["csv"], {"type": "string"}),
         ("query", "csv", {"type": "array", "items": {"type": "string"}}),
     ],

@@ -12,16 +12,17 @@ if TYPE_CHECKING:
     from anvil_generator.sources.parameters import Declared
     from anvil_generator.sources.raw import Raw
 
+_FORMS = {"header": request_headers.VALUE, "cookie": request_headers.COOKIE_VALUE}
 _VERSION_HEADER = re.compile(r"(^|.*[-_])version", re.IGNORECASE)
 
 
 def value(raw: Raw, parameter: Declared) -> str | None:
     """The value on the wire, or None if there is a choice.
 
-    A required header or query parameter with one value is bound. So is a version header that names
-    its value only as a default (Notion-Version): the document was written for that version.
+    A required parameter with one value is bound. So is a version header that names its value only as
+    a default (Notion-Version): the document was written for that version.
     """
-    if parameter.location not in {"header", "query"}:
+    if parameter.value.get("style", "simple") != "simple" and parameter.location == "path":
         return None
     schema, _ = raw.follow(parameter.value.get("schema"), (*parameter.pointer, "schema"))
     if not isinstance(schema, dict):
@@ -30,9 +31,9 @@ def value(raw: Raw, parameter: Declared) -> str | None:
     if only is None and parameter.location == "header" and _VERSION_HEADER.fullmatch(parameter.name):
         only = _only(schema) or (schema.get("default") if "enum" not in schema else None)
     written = _written(only)
-    if parameter.location == "header" and not (written and request_headers.VALUE.fullmatch(written)):
-        return None
-    return written
+    form = _FORMS.get(parameter.location)
+    fits = written is None or form is None or (bool(written) and form.fullmatch(written) is not None)
+    return written if fits else None
 
 
 def _only(schema: dict[str, Any]) -> Any:

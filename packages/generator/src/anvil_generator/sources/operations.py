@@ -151,7 +151,14 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
     if value.get("requestBody") is not None:
         at = (*pointer, "requestBody")
         body, body_reaches = bodies.read(raw, around.definitions, value["requestBody"], at)
-    given = parameters.read(raw, around.definitions, declared, around.schemes, has_body=body is not None)
+    given = parameters.read(
+        raw,
+        around.definitions,
+        declared,
+        around.schemes,
+        has_body=body is not None,
+        reads=place.source.method in {"get", "head"},
+    )
     responses = {} if value.get("responses") is None else value["responses"]
     auth = security.alternatives(raw, value, pointer)
     security.check_declared(raw, around.schemes, auth, pointer)

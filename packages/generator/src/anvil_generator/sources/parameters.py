@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from anvil_core import media_types, request_headers
 from anvil_core.air import Constant, JsonSchema, Location, Parameter
-from anvil_generator.sources import arguments, constants
+from anvil_generator.sources import arguments, constants, shapes
 from anvil_generator.sources.raw import Stop, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anvil_core.air import AuthScheme
+    from anvil_core.param_styles import Style
     from anvil_generator.sources.definitions import Definitions
     from anvil_generator.sources.pointers import Pointer
     from anvil_generator.sources.raw import Raw
 
-Style = Literal["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject"]
-
-# The first one is the default (OpenAPI 3.1, 4.8.12.2).
+# The first one is the default (OpenAPI 3.1, 4.8.12.2); ``cookie`` is 3.2's.
 STYLES: dict[str, tuple[Style, ...]] = {
     "path": ("simple", "label", "matrix"),
     "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
     "header": ("simple",),
-    "cookie": ("form",),
+    "cookie": ("form", "cookie"),
 }
+_DELIMITED: tuple[Style, ...] = ("spaceDelimited", "tabDelimited", "pipeDelimited")
+"""What Swagger 2.0's ssv, tsv and pipes become, which it allows in any place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +102,13 @@ def read(
     schemes: Sequence[AuthScheme],
     *,
     has_body: bool,
+    reads: bool = False,
 ) -> Parameters:
-    """Sort the parameters into arguments and constants; raises Stop for one that cannot be given."""
+    """Sort the parameters into arguments and constants; raises Stop for one that cannot be given.
+
+    One that cannot be written is left out with a warning where it is optional and the operation
+    ``reads``. A mutation without one of its filters would change more than was meant.
+    """
     result = Parameters()
     given: list[tuple[Declared, JsonSchema, str | None]] = []
     bound: list[Constant] = []
@@ -115,8 +121,13 @@ def read(
         if value is not None:
             bound.append(Constant(name=parameter.name, location=parameter.location, value=value))
             continue
-        media_type = _media_type(raw, parameter)
-        if media_type == "":
+        media_type = _media_type(parameter)
+        try:
+            _check_written(raw, parameter, media_type)
+        except Stop as stop:
+            if parameter.required or not reads or not stop.reason:
+                raise
+            raw.warn(stop.code, f"{stop.message}; left out", stop.pointer)
             continue
         schema, reaches = _schema(raw, definitions, parameter, media_type)
         result.reaches |= reaches
@@ -124,7 +135,7 @@ def read(
     names = arguments.assign(((p.location, p.name) for p, _, _ in given), has_body=has_body)
     result.constants = tuple(bound)
     result.arguments = tuple(
-        _parameter(parameter, schema, media_type, names[parameter.location, parameter.name])
+        _parameter(raw, parameter, schema, media_type, names[parameter.location, parameter.name])
         for parameter, schema, media_type in given
     )
     return result
@@ -134,7 +145,7 @@ def _dropped(raw: Raw, parameter: Declared, schemes: Sequence[AuthScheme]) -> bo
     """Whether it is never an argument: it steers the request itself, or it is a credential."""
     what = f"{parameter.location} parameter {parameter.name!r}"
     if request_headers.is_never_an_argument(parameter.name, parameter.location):
-        message = f"{what} steers the request itself and is never an argument"
+        message = f"{what} says who calls or steers the request itself, and is never an argument"
         if parameter.required:
             raise Stop("forbidden_parameter", message, parameter.pointer, "forbidden_parameter")
         raw.warn("forbidden_parameter", message, parameter.pointer)
@@ -149,8 +160,8 @@ def _dropped(raw: Raw, parameter: Declared, schemes: Sequence[AuthScheme]) -> bo
     return False
 
 
-def _media_type(raw: Raw, parameter: Declared) -> str | None:
-    """The media type of a ``content`` parameter, None for one with a schema, "" for one to leave out."""
+def _media_type(parameter: Declared) -> str | None:
+    """The media type of a ``content`` parameter, None for one with a schema."""
     content = parameter.value.get("content")
     if content is None:
         return None
@@ -158,14 +169,24 @@ def _media_type(raw: Raw, parameter: Declared) -> str | None:
         raise Stop(
             "parameter_content", f"`content` of {parameter.name!r} needs exactly one entry", parameter.pointer
         )
-    media_type = str(next(iter(content)))
-    if media_types.kind_of(media_type) in media_types.SUPPORTED_PARAMETERS:
-        return media_type
-    message = f"parameter {parameter.name!r} cannot be written as {media_type}"
-    if parameter.required:
-        raise Stop("encoding_unsupported", message, parameter.pointer, "encoding_unsupported")
-    raw.warn("encoding_unsupported", f"{message}; left out", parameter.pointer)
-    return ""
+    return str(next(iter(content)))
+
+
+def _check_written(raw: Raw, parameter: Declared, media_type: str | None) -> None:
+    """Raise Stop for a parameter that no value of can be written into a request."""
+    what = f"{parameter.location} parameter {parameter.name!r}"
+    if media_type is not None:
+        kind = media_types.kind_of(media_type)
+        quoted_there = kind == "json" and parameter.location == "cookie"
+        if kind not in media_types.SUPPORTED_PARAMETERS or quoted_there:
+            raise shapes.unsupported(f"{what} cannot be written as {media_type}", parameter.pointer)
+        return
+    style, explode = _style(raw, parameter)
+    if "schema" in parameter.value:
+        at = (*parameter.pointer, "schema")
+        shapes.check_written(
+            raw, parameter.value["schema"], at, style, parameter.location, explode=explode, what=what
+        )
 
 
 def _schema(
@@ -194,23 +215,31 @@ def _schema(
     return schema | own, reaches
 
 
-def _parameter(parameter: Declared, schema: JsonSchema, media_type: str | None, argument: str) -> Parameter:
-    value = parameter.value
-    styles = STYLES[parameter.location]
+def _style(raw: Raw, parameter: Declared) -> tuple[Style, bool]:
+    """Style and explode, defaults filled in."""
+    value, styles = parameter.value, STYLES[parameter.location]
+    allowed = (*styles, *_DELIMITED) if raw.kind == "swagger-2.0" else styles
     style = value.get("style", styles[0])
-    if style not in styles:
+    if style not in allowed:
         message = f"style {style!r} is not for a {parameter.location} parameter"
         raise Stop("parameter_style", message, (*parameter.pointer, "style"))
-    explode = value.get("explode", style == "form")
+    # deepObject has an exploded form only, and documents that do not say so mean that one.
+    usual = style in {"form", "cookie", "deepObject"}
+    return style, value["explode"] is True if "explode" in value else usual
+
+
+def _parameter(
+    raw: Raw, parameter: Declared, schema: JsonSchema, media_type: str | None, argument: str
+) -> Parameter:
+    style, explode = _style(raw, parameter)
     return Parameter(
         argument=argument,
         name=parameter.name,
         location=parameter.location,
         required=parameter.required,
         style=style,
-        # deepObject is defined in its exploded form only.
-        explode=style == "deepObject" or explode is True,
-        allow_reserved=parameter.location == "query" and value.get("allowReserved") is True,
+        explode=explode,
+        allow_reserved=parameter.location == "query" and parameter.value.get("allowReserved") is True,
         media_type=media_type,
         json_schema=schema,
     )

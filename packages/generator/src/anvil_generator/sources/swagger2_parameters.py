@@ -19,16 +19,17 @@ Found = tuple[Any, "Pointer"]
 _NOT_SCHEMA = frozenset(
     {"name", "in", "required", "collectionFormat", "allowEmptyValue", "description", "schema"}
 )
-# collectionFormat -> style and explode, by location (OpenAPI 3.0, "Style Values").
+# collectionFormat -> style and explode, by location (OpenAPI 3.0, "Style Values"); 3.0 has none for tsv, and
+# ssv and pipes in the query only.
+_DELIMITED = {
+    "ssv": ("spaceDelimited", False),
+    "tsv": ("tabDelimited", False),
+    "pipes": ("pipeDelimited", False),
+}
 _STYLES: dict[str, dict[str, tuple[str, bool]]] = {
-    "query": {
-        "csv": ("form", False),
-        "ssv": ("spaceDelimited", False),
-        "pipes": ("pipeDelimited", False),
-        "multi": ("form", True),
-    },
-    "path": {"csv": ("simple", False)},
-    "header": {"csv": ("simple", False)},
+    "query": {"csv": ("form", False), "multi": ("form", True), **_DELIMITED},
+    "path": {"csv": ("simple", False), **_DELIMITED},
+    "header": {"csv": ("simple", False), **_DELIMITED},
 }
 _STYLES["formData"] = _STYLES["query"]
 
@@ -116,7 +117,7 @@ def _schema(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _style(value: dict[str, Any], pointer: Pointer) -> dict[str, Any]:
-    """How a list is written. Raises Stop for a way that OpenAPI 3 does not have."""
+    """How a list is written. Raises Stop for a way that there is not."""
     if value.get("type") != "array":
         return {}
     items, location = value.get("items"), value["in"]
