@@ -156,6 +156,21 @@ def test_a_value_that_nobody_is_asked_for_is_seen(review):
     assert bound("fast")[1] != bound("slow")[1]
 
 
+def test_how_a_field_of_a_form_is_written_is_seen(review):
+    def styled(style):
+        def change(operation):
+            retyped(operation["requestBody"], "application/x-www-form-urlencoded")
+            entry_ = operation["requestBody"]["content"]["application/x-www-form-urlencoded"]
+            entry_["schema"]["properties"]["tags"] = {"type": "array", "items": {"type": "string"}}
+            entry_["encoding"] = {"tags": {"style": style}}
+
+        return review(change)
+
+    assert styled("pipeDelimited") == styled("pipeDelimited")
+    assert styled("pipeDelimited")[0] != styled("spaceDelimited")[0]
+    assert styled("pipeDelimited")[1] != styled("spaceDelimited")[1]
+
+
 def another(value):
     """Another value of the same form."""
     match value:

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from anvil_core.names import LONGEST_SERVICE_ID, SERVICE_ID, TOOL_NAME
 from anvil_core.param_styles import Style  # noqa: TC001 - the models are built from it
@@ -23,6 +30,7 @@ Retries = Literal["never", "safe", "always"]
 Trail = Literal["required", "best_effort"]
 ApprovalForms = Literal["listed", "any", "none"]
 
+_OF_SOME_BODIES = frozenset({"fields", "encoded"})
 RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high", "financial", "destructive")
 
 
@@ -152,13 +160,41 @@ class Constant(Frozen):
     value: str
 
 
+class FormField(Frozen):
+    """One field of a form that is written otherwise than its type's default (OpenAPI 3.1.1, 4.8.15).
+
+    With a ``style``: as a query parameter of that style. Without: in one of ``media_types``, of which there
+    may be wildcards for a ``file``, whose bytes are given as base64. ``others`` are the names of all fields,
+    where the keys of this one become fields too.
+    """
+
+    name: str
+    style: Style | None = None
+    explode: bool = False
+    allow_reserved: bool = False
+    media_types: tuple[str, ...] = ()
+    file: bool = False
+    others: tuple[str, ...] = ()
+
+
 class Body(Frozen):
-    """The request body, given whole in one argument."""
+    """The request body, given whole in one argument.
+
+    ``encoded``: bytes that go out as the base64 text that was given, since the schema says so.
+    """
 
     argument: str
     media_type: str
     required: bool
     json_schema: JsonSchema
+    fields: tuple[FormField, ...] = ()
+    encoded: bool = False
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Most bodies are JSON and have neither: fingerprints made before there were any stay good."""
+        made: dict[str, Any] = handler(self)
+        return {key: value for key, value in made.items() if key not in _OF_SOME_BODIES or value}
 
 
 class Input(Frozen):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-Kind = Literal["json", "form", "multipart", "text", "other_text", "binary"]
+Kind = Literal["json", "form", "multipart", "text", "bytes", "other_text", "other"]
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
+OCTETS = "application/octet-stream"
 WILDCARDS = frozenset({"*/*", "application/*"})
 
-SUPPORTED_BODIES: frozenset[Kind] = frozenset({"json", "form", "text"})
+SUPPORTED_BODIES: frozenset[Kind] = frozenset({"json", "form", "multipart", "text", "bytes"})
 """The kinds of body that are compiled: an operation that takes no other is withheld."""
 
 SUPPORTED_PARAMETERS: frozenset[Kind] = frozenset({"json", "text"})
@@ -24,7 +25,7 @@ def essence(media_type: str) -> str:
 
 
 def kind_of(media_type: str) -> Kind:
-    """How content of this type is written. Anything that is not known is bytes."""
+    """How content of this type is written; "other" is of a kind that only its own software can write."""
     plain = essence(media_type)
     if plain in {JSON, "text/json"} or plain.endswith("+json"):
         return "json"
@@ -32,9 +33,17 @@ def kind_of(media_type: str) -> Kind:
         return "form"
     if plain == MULTIPART:
         return "multipart"
-    if plain == "text/plain":
+    if plain == OCTETS:
+        return "bytes"
+    if plain.startswith("text/"):
         return "text"
-    return "other_text" if plain.startswith("text/") or plain.endswith(("/xml", "+xml")) else "binary"
+    return "other_text" if plain.endswith(("/xml", "+xml")) else "other"
+
+
+def matches(media_type: str, pattern: str) -> bool:
+    """Whether a type is one that a pattern names: itself, ``image/*`` or ``*/*``."""
+    plain, wanted = essence(media_type), essence(pattern)
+    return wanted in {plain, "*/*"} or (wanted.endswith("/*") and plain.startswith(wanted[:-1]))
 
 
 def is_json(media_type: str) -> bool:

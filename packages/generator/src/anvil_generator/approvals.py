@@ -89,6 +89,7 @@ def fingerprint(operation: Operation, service: Service) -> str:
             "parameters": [one.model_dump(exclude={"json_schema"}) for one in operation.input.parameters],
             "constants": [one.model_dump() for one in operation.input.constants],
             "media_type": operation.input.body.media_type if operation.input.body else None,
+            **_body_form(operation),
             "accept": operation.output.media_type,
             "effect": operation.effect.kind,
             "risk": operation.effect.risk,
@@ -98,6 +99,13 @@ def fingerprint(operation: Operation, service: Service) -> str:
             "retries": operation.retries,
         }
     )
+
+
+def _body_form(operation: Operation) -> dict[str, Any]:
+    """How a body's fields are written, where that is not by default."""
+    body = operation.input.body
+    made = body.model_dump(include={"fields", "encoded"}) if body else {}
+    return {"body": made} if made else {}
 
 
 def source_fingerprint(found: FoundOperation, service: Service, manifest: Mapping[str, Any]) -> str:

@@ -19,28 +19,29 @@ def _request(*types, **rest):
             "application/json; charset=utf-8",
         ),
         (["application/x-www-form-urlencoded", "application/json-patch+json"], "application/json-patch+json"),
+        (["application/json-patch+json", "application/merge-patch+json"], "application/merge-patch+json"),
+        (["application/json-patch+json", "application/a+json"], "application/a+json"),
         (["application/b+json", "application/a+json"], "application/b+json"),
         (["text/plain", "application/x-www-form-urlencoded"], "application/x-www-form-urlencoded"),
+        (["multipart/form-data", "application/x-www-form-urlencoded"], "application/x-www-form-urlencoded"),
+        (["text/plain", "multipart/form-data"], "multipart/form-data"),
         (["text/plain", "*/*"], "application/json"),
         (["text/json", "text/plain"], "text/json"),
         (["text/json", "application/json"], "application/json"),
         (["*/*", "application/a+json"], "application/a+json"),
         (["application/xml", "Text/Plain"], "Text/Plain"),
+        (["application/octet-stream", "text/csv"], "text/csv"),
+        (["image/png", "application/octet-stream"], "application/octet-stream"),
+        (["text/*"], "text/plain"),
     ],
 )
 def test_the_media_type_of_a_body_is_chosen_by_the_rule(one, offered, chosen):
-    assert one(_request(*offered)).body.media_type == chosen
+    anything = {t: {"schema": {}} for t in offered}
+    assert one({"requestBody": {"content": anything}}).body.media_type == chosen
 
 
 @pytest.mark.parametrize(
-    "offered",
-    [
-        ["multipart/form-data", "text/plain"],
-        ["application/octet-stream"],
-        ["application/xml"],
-        ["image/png"],
-        ["text/xml"],
-    ],
+    "offered", [["application/xml"], ["image/png"], ["application/soap+xml"], ["multipart/mixed"], ["a/b"]]
 )
 def test_a_body_that_cannot_be_sent_withholds_the_operation(make, offered):
     (withheld,) = make({"/a": {"post": _request(*offered)}}).withheld
@@ -48,28 +49,67 @@ def test_a_body_that_cannot_be_sent_withholds_the_operation(make, offered):
     assert withheld.position.line > withheld.source.line
 
 
+@pytest.mark.parametrize(
+    ("media_type", "schema"),
+    [
+        ("text/plain", {"type": "object"}),
+        ("application/octet-stream", {"type": "array", "items": {}}),
+        ("multipart/form-data", {"type": "string"}),
+        ("application/x-www-form-urlencoded", {"type": "array", "items": {}}),
+    ],
+)
+def test_a_schema_that_the_media_type_cannot_hold_leaves_it_to_the_next(make, media_type, schema):
+    alone = {media_type: {"schema": schema}}
+    (withheld,) = make({"/a": {"post": {"requestBody": {"content": alone}}}}).withheld
+    assert withheld.reason == "encoding_unsupported"
+    both = {**alone, "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    if media_type != "application/octet-stream":
+        (found,) = make({"/a": {"post": {"requestBody": {"content": both}}}}).operations
+        assert found.body.media_type == "application/octet-stream"
+
+
 def test_what_can_be_sent_is_said_in_one_place(make, monkeypatch):
-    more = media_types.SUPPORTED_BODIES | {"multipart"}
-    monkeypatch.setattr(media_types, "SUPPORTED_BODIES", more)
-    (found,) = make({"/a": {"post": _request("multipart/form-data")}}).operations
-    assert found.body.media_type == "multipart/form-data"
+    less = media_types.SUPPORTED_BODIES - {"multipart"}
+    monkeypatch.setattr(media_types, "SUPPORTED_BODIES", less)
+    (withheld,) = make({"/a": {"post": _request("multipart/form-data")}}).withheld
+    assert withheld.reason == "encoding_unsupported"
 
 
 @pytest.mark.parametrize(
-    ("encoding", "withheld"),
+    ("media_type", "schema", "version", "wire", "encoded"),
     [
-        ({"a": {"style": "form", "explode": True}}, False),
-        ({"a": {"style": "deepObject"}}, True),
-        ({"a": {"explode": False}}, True),
-        ({"a": {"contentType": "application/json"}}, True),
-        ({"a": 1}, True),
+        (
+            "application/octet-stream",
+            {"type": "string", "format": "binary"},
+            "3.0.3",
+            "application/octet-stream",
+            False,
+        ),
+        ("application/octet-stream", {}, "3.1.0", "application/octet-stream", False),
+        (
+            "application/octet-stream",
+            {"type": "string", "format": "byte"},
+            "3.0.3",
+            "application/octet-stream",
+            True,
+        ),
+        (
+            "application/octet-stream",
+            {"type": "string", "contentEncoding": "base64"},
+            "3.1.0",
+            "application/octet-stream",
+            True,
+        ),
+        ("*/*", {"type": "string", "format": "binary"}, "3.0.3", "application/octet-stream", False),
+        ("*/*", {"type": "object"}, "3.0.3", "application/json", False),
     ],
 )
-def test_a_form_with_an_encoding_of_its_own_is_withheld(make, encoding, withheld):
-    content = {"application/x-www-form-urlencoded": {"schema": {}, "encoding": encoding}}
-    document = make({"/a": {"post": {"requestBody": {"content": content}}}})
-    assert [w.reason for w in document.withheld] == ["encoding_unsupported"] * withheld
-    assert len(document.operations) == (not withheld)
+def test_bytes_are_told_from_base64_that_is_sent_as_it_is(one, media_type, schema, version, wire, encoded):
+    content = {media_type: {"schema": schema}}
+    body = one({"requestBody": {"content": content, "description": "D"}}, version=version).body
+    assert (body.media_type, body.encoded) == (wire, encoded)
+    told = "D The bytes as base64 text." if wire != "application/json" and not encoded else "D"
+    assert body.json_schema["description"] == told
 
 
 def test_a_body_may_be_optional_and_brings_its_description(one, tool):

@@ -1,7 +1,8 @@
 """Which media type is used where a document offers several.
 
-A body: ``application/json`` first, then any other JSON type (merge patch, JSON Patch, vendor types),
-then a wildcard that JSON fits, which is sent as JSON; then forms, text and bytes. Within one rank the
+A body, of those that can be written: ``application/json`` first, then merge patch, then any other JSON
+type, then JSON Patch (a list of steps: harder to get right than the thing itself), then a wildcard that
+JSON fits, which is sent as JSON; then urlencoded and multipart forms, text and bytes. Within one rank the
 document's order decides. An answer: the first that JSON fits, by the same ranks.
 """
 
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
     from anvil_core.media_types import Kind
 
-_RANKS: tuple[Kind, ...] = ("json", "form", "multipart", "text", "other_text", "binary")
+_RANKS: tuple[Kind, ...] = ("json", "form", "multipart", "text", "bytes", "other_text", "other")
+_MERGE_PATCH, _JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 
 
 def choose(offered: Iterable[str]) -> str | None:
@@ -24,15 +26,31 @@ def choose(offered: Iterable[str]) -> str | None:
     return min(offered, key=_rank, default=None)
 
 
-def on_the_wire(media_type: str) -> str:
-    """What is written into Content-Type."""
-    return media_types.JSON if _is_wildcard(media_type) else media_type.strip()
+def writable(offered: Iterable[str]) -> list[str]:
+    """The offered types that a body can be written in, the one to use first."""
+    return sorted((one for one in offered if _kind(one) in media_types.SUPPORTED_BODIES), key=_rank)
 
 
-def _rank(media_type: str) -> tuple[int, bool, bool]:
-    wildcard = _is_wildcard(media_type)
-    kind: Kind = "json" if wildcard else media_types.kind_of(media_type)
-    return _RANKS.index(kind), wildcard, media_types.essence(media_type) != media_types.JSON
+def on_the_wire(media_type: str, *, binary: bool) -> str:
+    """What is written into Content-Type; ``binary``: the schema says bytes."""
+    if media_types.essence(media_type) == "text/*":
+        return "text/plain"
+    if _is_wildcard(media_type):
+        return media_types.OCTETS if binary else media_types.JSON
+    return media_type.strip()
+
+
+def _kind(media_type: str) -> Kind:
+    return "json" if _is_wildcard(media_type) else media_types.kind_of(media_type)
+
+
+def _rank(media_type: str) -> tuple[int, int]:
+    plain = media_types.essence(media_type)
+    first = [media_types.JSON, _MERGE_PATCH]
+    within = (
+        first.index(plain) if plain in first else 2 + (plain == _JSON_PATCH) + 2 * _is_wildcard(media_type)
+    )
+    return _RANKS.index(_kind(media_type)), within
 
 
 def _is_wildcard(media_type: str) -> bool:

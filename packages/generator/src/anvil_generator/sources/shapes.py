@@ -28,7 +28,7 @@ def _of(
     raw: Raw, schema: Any, pointer: Pointer, known: dict[Pointer, frozenset[Shape]], depth: int
 ) -> frozenset[Shape]:
     """``known`` keeps each place from being looked at twice, however often it is referred to."""
-    schema, pointer = raw.follow(schema, pointer)
+    schema, pointer = followed(raw, schema, pointer)
     if not isinstance(schema, dict) or depth > _DEEPEST:
         return SHAPES
     if pointer in known:
@@ -49,9 +49,19 @@ def _of(
     return found
 
 
+def followed(raw: Raw, schema: Any, pointer: Pointer) -> tuple[Any, Pointer]:
+    """The schema behind its references; one that leads back to itself says nothing."""
+    try:
+        return raw.follow(schema, pointer)
+    except Stop as stop:
+        if stop.code != "reference_cycle":
+            raise
+        return {}, pointer
+
+
 def of_items(raw: Raw, schema: Any, pointer: Pointer) -> frozenset[Shape]:
     """The shapes of a list's items."""
-    schema, pointer = raw.follow(schema, pointer)
+    schema, pointer = followed(raw, schema, pointer)
     if not isinstance(schema, dict) or "items" not in schema:
         return SHAPES
     return of(raw, schema["items"], (*pointer, "items"))
