@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from anvil_core import catalog, names
@@ -14,7 +14,9 @@ from anvil_core.problems import Position, Problem
 from anvil_generator import credentials, harnesses, operation_ids
 from anvil_generator.approvals import source_fingerprint, with_states
 from anvil_generator.contract import contract
+from anvil_generator.entries import by_operation, key, place_of
 from anvil_generator.errors import Failed, failure
+from anvil_generator.selection import NOT_SELECTED, Selection, select
 from anvil_generator.sources import origin, read
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from anvil_generator.harnesses import Harness
     from anvil_generator.manifest import HumanApprovalPolicy, ManifestOperation
     from anvil_generator.project import Project
-    from anvil_generator.sources import Document, FoundOperation, Home
+    from anvil_generator.sources import Document, Home
 
 NO_APPROVAL = "no operation is approved yet: review them with `anvil inspect`, then `anvil approve`"
 
@@ -57,9 +59,15 @@ class Compiled:
 
 
 def compile_project(
-    project: Project, service_id: str | None = None, human_approval: HumanApprovalPolicy | None = None
+    project: Project,
+    service_id: str | None = None,
+    human_approval: HumanApprovalPolicy | None = None,
+    flags: Selection | None = None,
 ) -> Compiled:
-    """Compile. Raises Failed with every error there is; warnings are in ``problems``."""
+    """Compile. Raises Failed with every error there is; warnings are in ``problems``.
+
+    ``flags`` chooses among what the manifest selects.
+    """
     home = _named_server(project)
     document = read(project.document, home=home)
     errors = [problem for problem in document.problems if problem.severity == "error"]
@@ -67,14 +75,23 @@ def compile_project(
         raise Failed(errors)
     chosen = _harnesses(project)
     service = _service(project, document, service_id, home or _first_server(document))
-    said = _manifest_operations(project, document)
+    said = by_operation(project, document)
     policy, auth = human_approval or project.manifest.human_approval, project.manifest.auth
     tool_names = _tool_names(document, said, service.id, project)
     named = [(found, tool_names[key(found)]) for found in document.operations]
-    ids = operation_ids.assign(service.id, named)
+    given = dict(zip(map(key, document.operations), operation_ids.assign(service.id, named), strict=True))
+    document = _selected(document, project, flags)
     contracted = tuple(
-        contract(found, name, identifier, said.get(key(found)), _said_at(project, found), policy, auth)
-        for (found, name), identifier in zip(named, ids, strict=True)
+        contract(
+            found,
+            tool_names[key(found)],
+            given[key(found)],
+            said.get(key(found)),
+            place_of(project, found),
+            policy,
+            auth,
+        )
+        for found in document.operations
     )
     problems = [problem for one in contracted for problem in one.problems]
     if problems:
@@ -93,16 +110,22 @@ def compile_project(
     return Compiled(air, document, contracted, chosen, tuple(warnings), revision, recorded)
 
 
-def key(found: FoundOperation) -> str:
-    """What identifies an operation in any document: method and path."""
-    return f"{found.source.method.upper()} {found.source.path}"
+def _selected(document: Document, project: Project, flags: Selection | None) -> Document:
+    """The document with what the manifest, and then the flags, leave out withheld."""
+    wanted, file = project.manifest.select, project.manifest_file
+    name = f"`select` of {PurePath(file.name).name}"
+    here = Selection(wanted, wanted.exclude, name, partial(file.position, "select"))
+    document = select(document, here)
+    return select(document, flags) if flags else document
 
 
 def _nothing_compiled(document: Document) -> Failed:
     """A document without a single usable operation makes no bundle, and replaces none."""
     left_out = len(document.withheld) + len(document.failed)
     message = "the document has no operations"
-    if left_out:
+    if any(one.reason == NOT_SELECTED for one in document.withheld):
+        message = f"none of the document's {left_out} operations is selected and can be compiled"
+    elif left_out:
         message = f"none of the document's {left_out} operations can be compiled"
     problem = Problem(
         severity="error", code="no_operations", message=message, position=Position(file=document.uri)
@@ -163,43 +186,6 @@ def _first_server(document: Document) -> Home:
     raise failure("no_server", message, document.uri)
 
 
-def _manifest_operations(project: Project, document: Document) -> dict[str, ManifestOperation]:
-    """The manifest's entries by method and path. Raises Failed for one that names no operation."""
-    by_name = {key(found): key(found) for found in document.operations}
-    by_name |= {
-        found.source.operation_id: key(found) for found in document.operations if found.source.operation_id
-    }
-    said, problems = {}, []
-    for name, entry in project.manifest.operations.items():
-        if name in by_name and by_name[name] not in said:
-            said[by_name[name]] = entry
-            continue
-        if name in by_name:
-            message = f'"{name}" is the same operation as another entry; join the two'
-        else:
-            known = sorted(by_name)
-            near = next(iter(difflib.get_close_matches(name, known, n=1, cutoff=0)), "none")
-            message = f'the document has no operation "{name}"; use operationId or METHOD /path, as "{near}"'
-        problems.append(
-            Problem(
-                severity="error",
-                code="unknown_operation",
-                message=message,
-                position=project.manifest_file.position("operations", name),
-            )
-        )
-    if problems:
-        raise Failed(problems)
-    return said
-
-
-def _said_at(project: Project, found: FoundOperation) -> Position:
-    for name in (found.source.operation_id, key(found)):
-        if name and name in project.manifest.operations:
-            return project.manifest_file.position("operations", name)
-    return Position(file=project.document.name, line=found.source.line)
-
-
 def _tool_names(
     document: Document, said: dict[str, ManifestOperation], service_id: str, project: Project
 ) -> dict[str, str]:
@@ -215,7 +201,7 @@ def _tool_names(
     for found in document.operations:
         given = said[key(found)].name if key(found) in said else None
         if given and final[key(found)] != given:
-            at = _said_at(project, found)
+            at = place_of(project, found)
             message = f'the name "{given}" is taken, reserved or longer than {limit} characters'
             raise failure("name_unusable", message, at.file, at.line)
     return final

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -75,6 +75,23 @@ class ManifestOperation(Frozen):
     loosen: Loosen | None = None
 
 
+Words = tuple[Annotated[str, Field(min_length=1)], ...]
+
+
+class ManifestChoice(Frozen):
+    """Operations by any of these: a tag, a path or pattern of paths, an operationId or "METHOD /path"."""
+
+    tags: Words = ()
+    paths: Words = ()
+    operations: Words = ()
+
+
+class ManifestSelect(ManifestChoice):
+    """What goes into the bundle: every operation where nothing is chosen, without what is excluded."""
+
+    exclude: ManifestChoice = ManifestChoice()
+
+
 class Manifest(Frozen):
     """The file's content. ``operations`` is keyed by operationId, or by "METHOD /path".
 
@@ -94,6 +111,7 @@ class Manifest(Frozen):
     auth: Auth = ()
     trail: Trail = "required"
     approval_elicitation: ApprovalForms = "listed"
+    select: ManifestSelect = ManifestSelect()
     operations: dict[str, ManifestOperation] = Field(default_factory=dict)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from anvil_generator.compiler import describe
+from anvil_generator.selection import NOT_SELECTED
 
 if TYPE_CHECKING:
     from anvil_core.air import SourceRef
@@ -64,10 +66,17 @@ def summary(compiled: Compiled) -> str:
 
 
 def left_out(compiled: Compiled) -> list[str]:
-    """One line for each operation that is not in the bundle: where it stands, and why."""
+    """One line for each operation that is not in the bundle: where it stands, and why.
+
+    Those that were left out by choice are counted, since they are often most of a document.
+    """
     document = compiled.document
     lines = [str(one.problem) for one in document.failed]
+    chosen = Counter(one.detail for one in document.withheld if one.reason == NOT_SELECTED)
+    lines += [f"{document.uri}: {count} withheld: {why} ({NOT_SELECTED})" for why, count in chosen.items()]
     for one in document.withheld:
+        if one.reason == NOT_SELECTED:
+            continue
         name = f"{one.source.method.upper()} {one.source.path}"
         lines.append(f"{one.position}: withheld: {one.detail} [{name}] ({one.reason})")
     return lines

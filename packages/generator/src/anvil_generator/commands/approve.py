@@ -13,11 +13,14 @@ import typer
 from anvil_core import catalog
 from anvil_generator.approvals import Approval, Revision, fingerprint, with_states, write_approvals
 from anvil_generator.compiler import Compiled, compile_project
+from anvil_generator.entries import method_and_path
 from anvil_generator.errors import failure
 from anvil_generator.project import Project, open_project
+from anvil_generator.selection import NOT_SELECTED
 
 if TYPE_CHECKING:
     from anvil_core.air import Operation
+    from anvil_generator.sources import WithheldOperation
 
 
 def approve(
@@ -80,18 +83,23 @@ def _only_rules_changed(operation: Operation, compiled: Compiled, project: Proje
     ) and approval.fingerprint != fingerprint(operation, service)
 
 
-def _method_and_path(operation: Operation) -> str:
-    return f"{operation.source.method.upper()} {operation.source.path}"
+def _not_selected(compiled: Compiled) -> list[WithheldOperation]:
+    return [one for one in compiled.document.withheld if one.reason == NOT_SELECTED]
 
 
 def _find(compiled: Compiled, name: str) -> Operation:
     found = [
         operation
         for operation in compiled.air.operations
-        if name in (operation.id, operation.name, operation.source.operation_id, _method_and_path(operation))
+        if name
+        in (operation.id, operation.name, operation.source.operation_id, method_and_path(operation.source))
     ]
     if not found:
         message = f'there is no operation "{name}"; `anvil inspect` lists them'
+        if any(
+            name in (one.source.operation_id, method_and_path(one.source)) for one in _not_selected(compiled)
+        ):
+            message = f'"{name}" is left out by `select` in the manifest; choose it there first'
         raise failure("unknown_operation", message, compiled.document.uri, usage=True)
     if len(found) > 1:
         message = f'"{name}" is more than one operation; say which: {", ".join(one.id for one in found)}'

@@ -11,6 +11,7 @@ import typer
 
 from anvil_generator import manifest
 from anvil_generator.bundle import plan
+from anvil_generator.commands import flags
 from anvil_generator.compiler import Compiled, compile_project
 from anvil_generator.errors import failure
 from anvil_generator.files import write_tree
@@ -34,6 +35,9 @@ def compile_command(
     human_approval: Annotated[
         str | None, typer.Option("--human-approval", help="none, unsafe or all; written into anvil.yaml.")
     ] = None,
+    tags: flags.Tags = None,
+    paths: flags.Paths = None,
+    operations: flags.Operations = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Compile a project or a document into a bundle."""
@@ -43,7 +47,7 @@ def compile_command(
         raise failure("usage", message, "--human-approval", usage=True)
     project = open_project(target, manifest_path, approvals_path)
     _refuse_foreign(out)
-    compiled = compile_project(project, service, policy)
+    compiled = compile_project(project, service, policy, flags.selection(tags, paths, operations))
     files = plan(compiled, project.manifest.author)
     write_tree(out, {file.path: file.data for file in files})
     if policy:

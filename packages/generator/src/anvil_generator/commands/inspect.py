@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anvil_generator import credentials
+from anvil_generator.commands import flags
 from anvil_generator.compiler import compile_project, describe
 from anvil_generator.project import open_project
 from anvil_generator.report import left_out, report, summary
@@ -25,14 +26,18 @@ def inspect(
     service: Annotated[
         str | None, typer.Option("--service", help="The service id, at most 16 characters.")
     ] = None,
+    tags: flags.Tags = None,
+    paths: flags.Paths = None,
+    operations: flags.Operations = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show every operation with its effect, risk, gates and state. Writes nothing."""
-    compiled = compile_project(open_project(target), service)
+    chosen = flags.selection(tags, paths, operations)
+    compiled = compile_project(open_project(target), service, flags=chosen)
     if as_json:
-        operations = [{**describe(one), "contract": _contract(one)} for one in compiled.air.operations]
+        listed = [{**describe(one), "contract": _contract(one)} for one in compiled.air.operations]
         read = {one.id: credentials.words(one) for one in credentials.needed(compiled.air)}
-        said = {"ok": True, "operations": operations, "credentials": read, **report(compiled)}
+        said = {"ok": True, "operations": listed, "credentials": read, **report(compiled)}
         print(json.dumps(said, indent=2))
         return
     for line in (*compiled.problems, *left_out(compiled)):

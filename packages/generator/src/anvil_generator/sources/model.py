@@ -22,6 +22,7 @@ Reason = Literal[
     "external_reference",  # a reference leaves the document
     "forbidden_parameter",  # it needs an argument that no caller may give (Host, method override, ...)
     "method_unsupported",  # TRACE answers with the request's own credentials
+    "not_selected",  # the manifest or a flag leaves it out
     "other_server",  # it names servers of its own, and requests go to one origin only
 ]
 
