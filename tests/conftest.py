@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from anvil_runtime.state import StateFolder
 
 E2E = Path(__file__).parent / "e2e"
 GOLDEN = Path(__file__).parent / "golden"
+
+# How long one example takes is the machine's affair; a test that hangs meets the limit of the whole test.
+settings.register_profile("anvil", deadline=None)
+settings.load_profile("anvil")
 
 
 def pytest_ignore_collect(collection_path, config):
