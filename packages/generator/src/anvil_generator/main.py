@@ -17,6 +17,7 @@ from anvil_generator.commands.approve import approve
 from anvil_generator.commands.call import call
 from anvil_generator.commands.compile import compile_command
 from anvil_generator.commands.decide import decide
+from anvil_generator.commands.diff import diff
 from anvil_generator.commands.doctor import doctor
 from anvil_generator.commands.inspect import inspect
 from anvil_generator.commands.install import install
@@ -35,6 +36,7 @@ app = typer.Typer(
 app.command("compile")(compile_command)
 app.command("approve")(approve)
 app.command("inspect")(inspect)
+app.command("diff")(diff)
 app.command("install")(install)
 app.command("uninstall")(uninstall)
 app.command("doctor")(doctor)
