@@ -39,7 +39,12 @@ KINDS = [
     ("post", "/search", "post-search", "Search by title", "read", False),
     ("post", "/search", "post-search-titles", "", "read", False),
     ("post", "/pets", "addPet", "", "mutation", True),
-    ("post", "/pets", None, "Search pets", "mutation", True),
+    ("post", "/pets", None, "Search pets", "mutation", False),
+    ("post", "/pets", None, "", "mutation", False),
+    ("post", "/pets", None, "Adds a pet", "mutation", True),
+    ("post", "/pets/{id}/archive", None, "", "mutation", True),
+    ("post", "/rpc", "chat.postMessage", "", "mutation", False),
+    ("post", "/rpc", "conversations.history", "", "mutation", False),
     ("post", "/orders", "cancelByFilter", "", "mutation", True),
     ("post", "/orders", "filterAndCancelSearch", "", "mutation", True),
     ("post", "/find-and-send", "find", "", "mutation", True),
@@ -49,7 +54,7 @@ KINDS = [
     ("post", "/docs", "query", "Delete by query", "mutation", True),
     ("post", "/docs", "query", "Deletes what the query finds", "mutation", True),
     ("post", "/docs", "query", "Finds documents and purges them", "mutation", True),
-    ("post", "/checkout", "checkout", "", "mutation", True),
+    ("post", "/checkout", "checkout", "", "mutation", False),
     ("put", "/pets/{id}", "searchPets", "", "mutation", True),
     ("patch", "/pets/{id}", "getPets", "", "mutation", True),
     ("delete", "/pets/{id}", "findPets", "", "mutation", True),
@@ -280,3 +285,41 @@ def test_every_value_has_its_evidence(found):
     fields = {one.field: one for one in infer(found("delete", operationId="deleteThing")).evidence}
     assert fields.keys() == {"effect.kind", "effect.risk", "effect.reversible", "idempotency"}
     assert all(one.note and one.line for one in fields.values())
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "said", "reversible"),
+    [
+        ("post", "/notes", True, True),
+        ("post", "/notes", False, False),
+        ("delete", "/notes", True, True),
+        ("post", "/notes", None, None),
+        ("post", "/notes", "yes", None),
+        ("post", "/notes", 1, None),
+        ("delete", "/notes", "yes", False),
+        ("get", "/notes", True, None),
+    ],
+)
+def test_the_document_may_say_whether_there_is_a_way_back(found, method, path, said, reversible):
+    inferred = infer(found(method, path, **{"x-reversible": said}))
+    assert inferred.effect.reversible is reversible
+    (ground,) = [one for one in inferred.evidence if one.field == "effect.reversible"]
+    in_document = isinstance(said, bool) and method != "get"
+    assert (ground.basis, ground.note.startswith("x-reversible")) == (
+        ("document", True) if in_document else ("guess", False)
+    )
+
+
+@pytest.mark.parametrize(
+    "summary",
+    ["Undo it at any time", "This can be undone", "Reversible", "Restorable delete", "Move to trash"],
+)
+def test_no_word_of_the_document_makes_it_reversible(found, summary):
+    for method in ("post", "put", "patch", "delete"):
+        assert infer(found(method, summary=summary, description=summary)).effect.reversible is not True
+
+
+def test_a_way_back_takes_no_confirmation_away_from_what_is_financial_or_destructive(found):
+    for method, name in (("post", "refundPayment"), ("delete", "deleteAll")):
+        inferred = infer(found(method, operationId=name, **{"x-reversible": True}))
+        assert needed_confirmation(inferred.effect, inferred.idempotency).required

@@ -106,6 +106,20 @@ class Source(Frozen):
     sha256: str
 
 
+class Evidence(Frozen):
+    """What one value rests on. Where a field stands twice, the later one holds, over what was inferred.
+
+    ``file`` is None for the document's own; ``pointer`` is that of the operation where it is None.
+    """
+
+    field: str
+    basis: Literal["document", "manifest", "approvals", "guess"]
+    note: str
+    line: int | None = None
+    file: str | None = None
+    pointer: str | None = None
+
+
 class Service(Frozen):
     """The API. ``base_path`` starts with "/" and does not end with one; "" stands for the root.
 
@@ -126,6 +140,7 @@ class Service(Frozen):
     trail: Trail = "required"
     approval_elicitation: ApprovalForms = "listed"
     source: Source
+    evidence: tuple[Evidence, ...] = ()
 
 
 class SourceRef(Frozen):
@@ -257,15 +272,6 @@ class Controls(Frozen):
     confirm: str | None = None
     idempotency_key: str | None = None
     dry_run: str | None = None
-
-
-class Evidence(Frozen):
-    """What one value rests on."""
-
-    field: str
-    basis: Literal["document", "manifest", "guess"]
-    note: str
-    line: int | None = None
 
 
 class Pagination(Frozen):

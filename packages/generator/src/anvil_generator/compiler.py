@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 from anvil_core import catalog, names
 from anvil_core.air import Air, Service
 from anvil_core.problems import Position, Problem
-from anvil_generator import credentials, harnesses, operation_ids
+from anvil_generator import credentials, grounds, harnesses, operation_ids
 from anvil_generator.approvals import source_fingerprint, with_states
 from anvil_generator.contract import contract
 from anvil_generator.entries import by_operation, key, place_of
 from anvil_generator.errors import Failed, failure
+from anvil_generator.grounds import Words
+from anvil_generator.manifest import NOTHING_SAID
 from anvil_generator.selection import NOT_SELECTED, Selection, select
 from anvil_generator.sources import origin, read
 
 if TYPE_CHECKING:
-    from anvil_core.air import Operation
+    from anvil_core.air import Evidence, Operation
     from anvil_generator.contract import Contracted
     from anvil_generator.harnesses import Harness
     from anvil_generator.manifest import HumanApprovalPolicy, ManifestOperation
     from anvil_generator.project import Project
-    from anvil_generator.sources import Document, Home
+    from anvil_generator.sources import Document, FoundOperation, Home
 
 NO_APPROVAL = "no operation is approved yet: review them with `anvil inspect`, then `anvil approve`"
 
@@ -76,21 +78,16 @@ def compile_project(
     chosen = _harnesses(project)
     service = _service(project, document, service_id, home or _first_server(document))
     said = by_operation(project, document)
-    policy, auth = human_approval or project.manifest.human_approval, project.manifest.auth
+    policy = human_approval or project.manifest.human_approval
     tool_names = _tool_names(document, said, service.id, project)
     named = [(found, tool_names[key(found)]) for found in document.operations]
     given = dict(zip(map(key, document.operations), operation_ids.assign(service.id, named), strict=True))
     document = _selected(document, project, flags)
+    words = {
+        key(found): _words(project, found, said.get(key(found)), policy) for found in document.operations
+    }
     contracted = tuple(
-        contract(
-            found,
-            tool_names[key(found)],
-            given[key(found)],
-            said.get(key(found)),
-            place_of(project, found),
-            policy,
-            auth,
-        )
+        contract(found, tool_names[key(found)], given[key(found)], words[key(found)])
         for found in document.operations
     )
     problems = [problem for one in contracted for problem in one.problems]
@@ -101,6 +98,10 @@ def compile_project(
     operations = with_states(
         tuple(one.operation for one in contracted), service, project.approvals.operations
     )
+    operations = tuple(
+        _with_ground(operation, words[key(one.found)], project)
+        for operation, one in zip(operations, contracted, strict=True)
+    )
     operations = tuple(sorted(operations, key=lambda operation: operation.name))
     approved = [operation for operation in operations if operation.state == "approved"]
     previewed = any(operation.effect.kind == "mutation" for operation in approved)
@@ -108,6 +109,31 @@ def compile_project(
     revision, recorded = _revision(air, project)
     warnings = [*document.problems, *_warnings(project, service, operations, approved)]
     return Compiled(air, document, contracted, chosen, tuple(warnings), revision, recorded)
+
+
+def _words(
+    project: Project,
+    found: FoundOperation,
+    entry: ManifestOperation | None,
+    policy: HumanApprovalPolicy,
+) -> Words:
+    at = partial(place_of, project, found)
+    return Words(entry or NOTHING_SAID, policy, project.manifest.auth, at, partial(_top, project))
+
+
+def _top(project: Project, name: str) -> Position:
+    """Where the manifest says something of the whole service; the file alone where it does not."""
+    at = project.manifest_file.position(name)
+    tree = project.manifest_file.tree
+    return at if tree and name in tree.root else at.model_copy(update={"line": None})
+
+
+def _with_ground(operation: Operation, words: Words, project: Project) -> Operation:
+    """With what its state rests on."""
+    approval = project.approvals.operations.get(operation.id)
+    position = project.approvals_file.position("operations", operation.id)
+    ground = grounds.of_state(operation, words, approval, position)
+    return operation.model_copy(update={"evidence": (*operation.evidence, ground)})
 
 
 def _selected(document: Document, project: Project, flags: Selection | None) -> Document:
@@ -163,7 +189,14 @@ def _service(project: Project, document: Document, service_id: str | None, home:
         trail=project.manifest.trail,
         approval_elicitation=project.manifest.approval_elicitation,
         source={"kind": document.kind, "uri": document.uri, "sha256": document.sha256},
+        evidence=(_ground_of_origin(project, document),),
     )
+
+
+def _ground_of_origin(project: Project, document: Document) -> Evidence:
+    place = document.servers[0].place if document.servers else None
+    named = project.manifest.server is not None
+    return grounds.of_origin(named, place, project.manifest_file.position("server"))
 
 
 def _named_server(project: Project) -> Home | None:

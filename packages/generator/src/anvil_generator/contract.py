@@ -11,26 +11,26 @@ from anvil_core.air import (
     RISKS,
     Confirmation,
     Controls,
-    Evidence,
     Input,
     KeyForm,
     Operation,
     Pagination,
 )
-from anvil_core.problems import Position, Problem
+from anvil_core.problems import Problem
+from anvil_generator import grounds
 from anvil_generator.inference import REASONS, infer, key_form, needed_confirmation
-from anvil_generator.manifest import ManifestOperation
+from anvil_generator.manifest import ManifestConfirmation, ManifestOperation
 from anvil_generator.sources import assemble
 
 if TYPE_CHECKING:
-    from anvil_core.air import Effect, Idempotency, Parameter, Risk
+    from anvil_core.air import Effect, Evidence, Idempotency, Parameter, Risk
+    from anvil_generator.grounds import Words
     from anvil_generator.inference import Inferred
     from anvil_generator.manifest import Auth, HumanApprovalPolicy
     from anvil_generator.sources import FoundOperation
 
 FLOOR = frozenset({"financial", "destructive"})
 PAGING = frozenset({"cursor", "limit", "offset", "page", "page_size", "pagesize", "per_page", "start_cursor"})
-NOTHING_SAID = ManifestOperation()
 
 
 @dataclass
@@ -42,8 +42,13 @@ class Draft:
     confirmation: Confirmation
     key_parameter: Parameter | None
     evidence: list[Evidence]
+    words: Words
     loosened: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+    def by_entry(self, name: str, note: str, *keys: str) -> Evidence:
+        """A value that the operation's entry in the manifest says."""
+        return grounds.by_manifest(name, note, self.words.at(*keys))
 
 
 @dataclass(frozen=True)
@@ -62,20 +67,9 @@ class Contracted:
     said: dict[str, Any]
 
 
-def contract(
-    found: FoundOperation,
-    name: str,
-    identifier: str,
-    said: ManifestOperation | None,
-    position: Position,
-    policy: HumanApprovalPolicy,
-    auth: Auth = (),
-) -> Contracted:
-    """The operation as the contract has it, before approvals: state generated, review_required or blocked.
-
-    ``auth`` is the manifest's for operations that declare none.
-    """
-    said = said or NOTHING_SAID
+def contract(found: FoundOperation, name: str, identifier: str, words: Words) -> Contracted:
+    """The operation as the contract has it, before approvals: state generated, review_required or blocked."""
+    said, policy = words.entry, words.policy
     inferred = infer(found, mutates=said.effect == "mutation")
     draft = Draft(
         effect=inferred.effect,
@@ -83,7 +77,10 @@ def contract(
         confirmation=needed_confirmation(inferred.effect, inferred.idempotency),
         key_parameter=inferred.key_parameter,
         evidence=list(inferred.evidence),
+        words=words,
     )
+    if said.effect == "mutation":
+        draft.evidence[0] = draft.by_entry("effect.kind", said.effect, "effect")
     _lay_effect(draft, said)
     _lay_idempotency(draft, found, said)
     _lay_confirmation(draft, inferred, said)
@@ -95,7 +92,8 @@ def contract(
         draft.problems += [
             f'{what}: this lowers a guard; add loosen: {{because: "..."}}' for what in draft.loosened
         ]
-    auth = found.auth or auth if said.auth is None else said.auth
+    auth = found.auth or words.auth if said.auth is None else said.auth
+    draft.evidence.append(grounds.of_auth(found, words, auth))
     operation = _operation(found, name, identifier, said, draft, inferred, auth)
     if operation.confirmation.human_approval and hookcore.NOTE in operation.input.json_schema.get(
         "properties", {}
@@ -104,13 +102,13 @@ def contract(
             f"confirmation.human_approval: the operation has an argument {hookcore.NOTE} of its own"
         )
     problems = tuple(
-        Problem(severity="error", code="manifest_refused", message=text, position=position, operation=name)
+        Problem(severity="error", code="manifest_refused", message=text, position=words.at(), operation=name)
         for text in draft.problems
     )
     because = said.loosen.because if said.loosen else None
-    words = {**said.model_dump(exclude={"loosen", "name", "state", "auth"}), "human_approval": policy}
-    words |= {"auth": auth} if auth != found.auth else {}
-    return Contracted(operation, found, tuple(draft.loosened), because, problems, words)
+    reviewed = {**said.model_dump(exclude={"loosen", "name", "state", "auth"}), "human_approval": policy}
+    reviewed |= {"auth": auth} if auth != found.auth else {}
+    return Contracted(operation, found, tuple(draft.loosened), because, problems, reviewed)
 
 
 def _lay_effect(draft: Draft, said: ManifestOperation) -> None:
@@ -131,9 +129,17 @@ def _lay_effect(draft: Draft, said: ManifestOperation) -> None:
             draft.loosened.append(f"reversible: {was} -> reversible")
     if changes:
         draft.effect = effect.model_copy(update=changes)
-        draft.evidence += [_by_manifest(f"effect.{key}", str(value)) for key, value in changes.items()]
+        draft.evidence += [_by_effect(draft, said, key, value) for key, value in changes.items()]
     if draft.effect.kind == "read" and draft.effect.risk != "none":
         draft.problems.append("risk: a read has none")
+
+
+def _by_effect(draft: Draft, said: ManifestOperation, key: str, value: object) -> Evidence:
+    """The manifest's word for one part of the effect; what is called a read has neither risk nor way back."""
+    own = {"kind": "effect", "risk": "risk", "reversible": "reversible"}[key]
+    written = own if getattr(said, own) is not None else "effect"
+    note = f"{written}: {str(getattr(said, written)).lower()}"
+    return draft.by_entry(f"effect.{key}", note if own == written else f"{note}, so {value}", written)
 
 
 def _is_lower(risk: Risk, other: Risk) -> bool:
@@ -174,7 +180,7 @@ def _lay_idempotency(draft: Draft, found: FoundOperation, said: ManifestOperatio
             "form": form,
         }
     )
-    draft.evidence.append(_by_manifest("idempotency", now.mode))
+    draft.evidence.append(draft.by_entry("idempotency", now.mode, "idempotency"))
 
 
 def _wire(carrier: str | None, key: str | None) -> tuple[str | None, str | None]:
@@ -205,9 +211,13 @@ def _form(draft: Draft, parameter: Parameter | None, said: KeyForm | None) -> Ke
 def _lay_confirmation(draft: Draft, inferred: Inferred, said: ManifestOperation) -> None:
     floor = inferred.effect.kind == "mutation" and inferred.effect.risk in FLOOR
     draft.confirmation = needed_confirmation(draft.effect, draft.idempotency)
+    kept = draft.effect
     if floor and draft.effect.kind == "mutation" and _is_lower(draft.effect.risk, inferred.effect.risk):
         kept = draft.effect.model_copy(update={"risk": inferred.effect.risk})
         draft.confirmation = needed_confirmation(kept, draft.idempotency)
+    floored = kept is not draft.effect
+    rests_on = inferred.evidence if floored else draft.evidence
+    draft.evidence.append(grounds.of_confirmation(kept, draft.confirmation, rests_on))
     word = said.confirmation
     if word is None:
         return
@@ -222,7 +232,14 @@ def _lay_confirmation(draft: Draft, inferred: Inferred, said: ManifestOperation)
     draft.confirmation = Confirmation(
         required=required, reason=reason if required else "", human_approval=human
     )
-    draft.evidence.append(_by_manifest("confirmation", "required" if required else "not required"))
+    if word != ManifestConfirmation():
+        note = "required" if required else "not required"
+        draft.evidence.append(draft.by_entry("confirmation", note, "confirmation"))
+    if word.human_approval is not None:
+        note = f"human_approval: {str(human).lower()}"
+        draft.evidence.append(
+            draft.by_entry("confirmation.human_approval", note, "confirmation", "human_approval")
+        )
 
 
 def _lay_policy(
@@ -238,13 +255,17 @@ def _lay_policy(
     before = needed_confirmation(inferred.effect, inferred.idempotency)
     wanted = _asks_a_person(policy, inferred.effect, before)
     if not (wanted or _asks_a_person(policy, draft.effect, draft.confirmation)):
+        if said.confirmation is None or said.confirmation.human_approval is None:
+            draft.evidence.append(grounds.of_policy(draft.words, draft.confirmation, asked=False))
         return
     refused = said.confirmation is not None and said.confirmation.human_approval is False
     if refused or not draft.confirmation.required:
         draft.loosened.append(f"confirmation.human_approval: {policy} of the service -> false")
+        if not refused:
+            draft.evidence.append(grounds.of_policy(draft.words, draft.confirmation, asked=False))
     else:
         draft.confirmation = draft.confirmation.model_copy(update={"human_approval": True})
-        draft.evidence.append(_by_manifest("confirmation.human_approval", f"human_approval: {policy}"))
+        draft.evidence.append(grounds.of_policy(draft.words, draft.confirmation, asked=True))
 
 
 def _asks_a_person(policy: HumanApprovalPolicy, effect: Effect, confirmation: Confirmation) -> bool:
@@ -261,8 +282,9 @@ def _note_lost_confirmation(draft: Draft, inferred: Inferred) -> None:
 
 def _lay_retries(draft: Draft, said: ManifestOperation) -> None:
     if said.retries is None:
+        draft.evidence.append(grounds.of_retries(draft.idempotency, draft.evidence))
         return
-    draft.evidence.append(_by_manifest("retries", said.retries))
+    draft.evidence.append(draft.by_entry("retries", said.retries, "retries"))
     if said.retries == "always" and draft.idempotency.mode in ("none", "key_supported"):
         draft.loosened.append("retries: always, though a repeat is not told from a new call")
 
@@ -351,7 +373,3 @@ def _pagination(parameters: tuple[Parameter, ...]) -> Pagination | None:
         one.argument for one in parameters if one.location == "query" and one.name.lower() in PAGING
     )
     return Pagination(arguments=arguments) if arguments else None
-
-
-def _by_manifest(name: str, value: str) -> Evidence:
-    return Evidence(field=name, basis="manifest", note=value)

@@ -1,8 +1,8 @@
 """What differs between two contracts, each change with its severity (design section 5, drift).
 
-*Blocking* is what takes a guard away or moves a request: another origin, base path, method, path, authentication
-or reason; a confirmation, a person's approval or an approval that is gone. *Warning* is every other change of what is
-sent, asked or served; *info* is words, and what nobody can call.
+*Blocking* is what takes a guard away or moves a request: another origin, base path, method, path,
+authentication or reason; a confirmation, a person's approval or an approval that is gone. *Warning* is every
+other change of what is sent, asked or served; *info* is words, and what nobody can call.
 """
 
 from __future__ import annotations

@@ -15,12 +15,14 @@ import tomllib
 
 from anvil_core.air import Confirmation, Effect, Evidence, Idempotency, KeyForm, Risk
 from anvil_core.names import words
+from anvil_generator.sources.places import REVERSIBLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anvil_core.air import Parameter
     from anvil_generator.sources import FoundOperation
+    from anvil_generator.sources.model import Place
 
 READ_METHODS = frozenset({"get", "head", "options", "trace"})
 _FILE = resources.files("anvil_generator") / "vocabulary.toml"
@@ -57,30 +59,42 @@ def infer(found: FoundOperation, *, mutates: bool = False) -> Inferred:
     """Effect and idempotency of an operation, with their evidence. ``mutates``: the manifest says so."""
     kind, certain, why = ("mutation", True, "the manifest says so") if mutates else _kind(found)
     risk, risk_why = _risk(found) if kind == "mutation" else ("none", "reads change nothing")
-    reversible = False if risk in ("financial", "destructive") else None
+    reversible, undo = _reversible(found, kind, risk)
     idempotency, parameter, key_why = _idempotency(found, kind)
-    evidence: tuple[Evidence, ...] = (
-        Evidence(
-            field="effect.kind",
-            basis="manifest" if mutates else "guess",
-            note=why,
-            line=None if mutates else found.source.line,
-        ),
-        Evidence(field="effect.risk", basis="guess", note=risk_why, line=found.source.line),
-        Evidence(
-            field="idempotency",
-            basis="document" if parameter else "guess",
-            note=key_why,
-            line=found.source.line,
-        ),
+    declared = found.places.get(f"{parameter.location} {parameter.name}") if parameter else None
+    evidence = (
+        Evidence(field="effect.kind", basis="manifest", note=why)
+        if mutates
+        else guess(found, "effect.kind", why),
+        guess(found, "effect.risk", risk_why),
+        undo,
+        by_document("idempotency", key_why, declared) if parameter else guess(found, "idempotency", key_why),
     )
-    if reversible is False:
-        because = f"its risk is {risk}"
-        evidence += (
-            Evidence(field="effect.reversible", basis="guess", note=because, line=found.source.line),
-        )
     effect = Effect(kind=kind, action=_action(found, kind), risk=risk, reversible=reversible)
     return Inferred(effect, idempotency, parameter, certain, evidence)
+
+
+def guess(found: FoundOperation, name: str, note: str) -> Evidence:
+    """A value that rests on what Anvil makes of the operation."""
+    return Evidence(field=name, basis="guess", note=note, line=found.source.line)
+
+
+def by_document(name: str, note: str, place: Place | None) -> Evidence:
+    """A value that the document says, at its own place where that is known."""
+    if place is None:
+        return Evidence(field=name, basis="document", note=note)
+    return Evidence(field=name, basis="document", note=note, line=place.position.line, pointer=place.pointer)
+
+
+def _reversible(found: FoundOperation, kind: str, risk: Risk) -> tuple[bool | None, Evidence]:
+    """True only where the document says so; a word of the name never does."""
+    name, said = "effect.reversible", found.extensions.get(REVERSIBLE)
+    if kind == "mutation" and isinstance(said, bool):
+        return said, by_document(name, f"{REVERSIBLE}: {str(said).lower()}", found.places.get(REVERSIBLE))
+    if risk in ("financial", "destructive"):
+        return False, guess(found, name, f"its risk is {risk}")
+    note = "reads change nothing" if kind == "read" else "neither the document nor the manifest says"
+    return None, guess(found, name, note)
 
 
 def needed_confirmation(effect: Effect, idempotency: Idempotency) -> Confirmation:
@@ -153,8 +167,8 @@ def _kind(found: FoundOperation) -> tuple[str, bool, str]:
         if verb:
             return "read", False, f'{method.upper()}, but its name, summary or description says "{verb}"'
         return "read", True, f"the method is {method.upper()}"
-    if method == "post" and name:
-        reads = name[0] in READ_VERBS or name[-1] in READ_VERBS
+    if method == "post":
+        reads = bool(name) and (name[0] in READ_VERBS or name[-1] in READ_VERBS)
         said = [*named, *_verbs(summary), *_path_words(found), *_opening(found)]
         verb = _first(MUTATION_VERBS, said)
         if reads and not verb:
@@ -163,7 +177,15 @@ def _kind(found: FoundOperation) -> tuple[str, bool, str]:
                 False,
                 f'the method is POST, but it is named "{" ".join(name)}" and nothing says change',
             )
+        return _change_by_post(verb)
     return "mutation", True, f"the method is {method.upper()}"
+
+
+def _change_by_post(verb: str | None) -> tuple[str, bool, str]:
+    """POST says little where nearly everything is one: unknown, without a word that says what it does."""
+    if verb:
+        return "mutation", True, f'the method is POST, and its name, summary or path says "{verb}"'
+    return "mutation", False, "the method is POST, and no word says what it does: taken for a change"
 
 
 def _risk(found: FoundOperation) -> tuple[Risk, str]:

@@ -19,6 +19,7 @@ from anvil_generator.commands.compile import compile_command
 from anvil_generator.commands.decide import decide
 from anvil_generator.commands.diff import diff
 from anvil_generator.commands.doctor import doctor
+from anvil_generator.commands.explain import explain
 from anvil_generator.commands.inspect import inspect
 from anvil_generator.commands.install import install
 from anvil_generator.commands.log import log
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.command("compile")(compile_command)
 app.command("approve")(approve)
 app.command("inspect")(inspect)
+app.command("explain")(explain)
 app.command("diff")(diff)
 app.command("install")(install)
 app.command("uninstall")(uninstall)

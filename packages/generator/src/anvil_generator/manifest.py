@@ -75,6 +75,9 @@ class ManifestOperation(Frozen):
     loosen: Loosen | None = None
 
 
+NOTHING_SAID = ManifestOperation()
+
+
 Words = tuple[Annotated[str, Field(min_length=1)], ...]
 
 

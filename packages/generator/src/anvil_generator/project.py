@@ -40,7 +40,7 @@ def open_project(
     if target.is_dir():
         return _open_folder(target, manifest_path or target / manifest.FILE_NAME, approvals_path)
     if manifest_path is None:
-        said, file = manifest.Manifest(document=target.name), YamlFile(target.name)
+        said, file = manifest.Manifest(document=target.name), YamlFile(manifest.FILE_NAME)
     else:
         said, file = manifest.read_manifest(manifest_path, str(manifest_path))
     reviewed, reviewed_file = (

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
 
-from anvil_generator import manifest
+from anvil_generator import manifest, manifest_edit
 from anvil_generator.bundle import plan
 from anvil_generator.commands import flags
 from anvil_generator.compiler import Compiled, compile_project
 from anvil_generator.errors import failure
 from anvil_generator.files import write_tree
 from anvil_generator.manifest import HumanApprovalPolicy
-from anvil_generator.manifest_edit import set_human_approval
 from anvil_generator.occupied import foreign
-from anvil_generator.project import open_project
+from anvil_generator.project import Project, open_project
 from anvil_generator.report import left_out, report, summary
+from anvil_generator.sources import yaml_text
+from anvil_generator.yamlfiles import YamlFile
 
 
 def compile_command(
@@ -46,16 +48,26 @@ def compile_command(
         message = "a bare document has no anvil.yaml to write this into; give one with --manifest"
         raise failure("usage", message, "--human-approval", usage=True)
     project = open_project(target, manifest_path, approvals_path)
+    if policy:
+        project = _with_policy(project, manifest_path or target / manifest.FILE_NAME, policy)
     _refuse_foreign(out)
-    compiled = compile_project(project, service, policy, flags.selection(tags, paths, operations))
+    compiled = compile_project(project, service, flags=flags.selection(tags, paths, operations))
     files = plan(compiled, project.manifest.author)
     write_tree(out, {file.path: file.data for file in files})
     if policy:
-        set_human_approval(manifest_path or target / manifest.FILE_NAME, policy)
+        manifest_edit.set_human_approval(manifest_path or target / manifest.FILE_NAME, policy)
     if as_json:
         print(json.dumps({"ok": True, "bundle": str(out), **report(compiled)}, indent=2))
     else:
         _tell(compiled, out, len(files))
+
+
+def _with_policy(project: Project, path: Path, policy: HumanApprovalPolicy) -> Project:
+    """As it will be when the policy is written down, so that a compile without the flag gives the same."""
+    edited = manifest_edit.with_human_approval(path.read_text(encoding="utf-8"), policy)
+    file = YamlFile(project.manifest_file.name, yaml_text.parse(edited, tags=False))
+    said = project.manifest.model_copy(update={"human_approval": policy})
+    return replace(project, manifest=said, manifest_file=file)
 
 
 def _policy(value: str | None) -> HumanApprovalPolicy | None:

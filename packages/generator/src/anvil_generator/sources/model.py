@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
@@ -28,6 +28,14 @@ Reason = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: its JSON pointer, and file and line."""
+
+    pointer: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
 class Server:
     """One server of the document, every variable bound to its default."""
 
@@ -35,6 +43,7 @@ class Server:
     origin: Origin
     base_path: str
     description: str = ""
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,8 @@ class FoundOperation:
 
     ``auth`` and ``scopes`` are as in ``Operation``; ``statuses`` are the declared success
     codes; ``definitions`` are the ``$defs`` that parameters and body reach. The output's schema
-    carries its own. ``servers`` are those that it or its path item names for itself.
+    carries its own. ``servers`` are those that it or its path item names for itself. ``places`` are of
+    what its contract may rest on: "security", "x-reversible", and each parameter as "header Some-Name".
     """
 
     source: SourceRef
@@ -61,6 +71,7 @@ class FoundOperation:
     statuses: tuple[str, ...]
     extensions: dict[str, Any]
     servers: tuple[Server, ...] = ()
+    places: dict[str, Place] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         """All of it as JSON values, but for the place in the document, which says nothing of the API."""
@@ -74,7 +85,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return {
+            one.name: _plain(getattr(value, one.name))
+            for one in fields(value)
+            if one.name not in ("place", "places")
+        }
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 

@@ -13,6 +13,7 @@ from anvil_generator.sources import (
     outputs,
     parameters,
     paths,
+    places,
     pointers,
     security,
     servers,
@@ -178,6 +179,7 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
         statuses=outputs.statuses(responses),
         extensions={key: item for key, item in value.items() if key.startswith("x-")},
         servers=own_servers,
+        places=places.of(raw, value, pointer, declared),
     )
 
 

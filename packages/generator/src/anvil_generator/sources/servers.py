@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from anvil_core.air import Origin
-from anvil_generator.sources import swagger2
+from anvil_generator.sources import places, swagger2
 from anvil_generator.sources.model import Server
 from anvil_generator.sources.raw import text
 
@@ -80,7 +80,7 @@ def read(raw: Raw, declared: list[Any], pointer: Pointer) -> tuple[Server, ...]:
         except ValueError as error:
             raw.warn("server_unusable", f"{error}; {_REMEDY}", at)
             continue
-        found.append(Server(url, where, base_path, text(entry.get("description"))))
+        found.append(Server(url, where, base_path, text(entry.get("description")), places.place(raw, at)))
     return tuple(found)
 
 
