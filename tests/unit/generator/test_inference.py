@@ -312,7 +312,7 @@ def test_the_document_may_say_whether_there_is_a_way_back(found, method, path, s
 
 @pytest.mark.parametrize(
     "summary",
-    ["Undo it at any time", "This can be undone", "Reversible", "Restorable delete", "Move to trash"],
+    ["Undo it at any time", "This can be undone", "Reversible", "Restorable", "Move to trash"],
 )
 def test_no_word_of_the_document_makes_it_reversible(found, summary):
     for method in ("post", "put", "patch", "delete"):
