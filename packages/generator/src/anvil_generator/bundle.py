@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import anvil_core
 import anvil_runtime
 from anvil_core import catalog, names, tools
-from anvil_core.clients import Clients
 from anvil_generator import conformance, credentials, harnesses
 from anvil_generator.markdown import in_code, in_link, one_line, plain
 from anvil_generator.report import report
@@ -53,7 +52,9 @@ def plan(compiled: Compiled, author: str | None = None) -> list[EmittedFile]:
     files = [
         *_harness_files(compiled, facts),
         *_server_files(),
-        EmittedFile("mcp/clients.json", _clients(compiled), "dumped"),
+        EmittedFile(
+            "mcp/clients.json", _dump(harnesses.clients(compiled.harnesses).model_dump(mode="json")), "dumped"
+        ),
         *_skill_files(air),
         *_readme(compiled, facts),
         *_conformance_files(compiled),
@@ -157,13 +158,6 @@ def _asked_by_form(air: Air) -> list[str]:
         return []
     approved = (one for one in air.operations if one.state == "approved")
     return sorted(one.name for one in approved if one.confirmation.human_approval)
-
-
-def _clients(compiled: Compiled) -> bytes:
-    """What the server knows of the clients that may start it: those of the bundle's harnesses."""
-    found = (harness.client() for harness in compiled.harnesses)
-    clients = Clients(clients=tuple(client for client in found if client))
-    return _dump(clients.model_dump(mode="json"))
 
 
 def _package_folder(package: Any) -> Path:

@@ -18,10 +18,10 @@ import tomllib
 
 import hookcore
 from anvil_core.air import Frozen
-from anvil_core.clients import Client
+from anvil_core.clients import Client, Clients
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from importlib.resources.abc import Traversable
 
     from anvil_shims.installing.actions import Doctor, Installer
@@ -100,6 +100,12 @@ def _load(folder: Traversable) -> Harness:
         contract=contract,
         folder=folder,
     )
+
+
+def clients(chosen: Iterable[Harness]) -> Clients:
+    """What the server knows of the clients that may start it: those of these harnesses."""
+    found = (harness.client() for harness in chosen)
+    return Clients(clients=tuple(client for client in found if client))
 
 
 def longest_prefixes(service_id: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from anvil_generator import budget, harnesses
 from anvil_generator.compiler import describe
 from anvil_generator.selection import NOT_SELECTED
 
@@ -42,6 +43,7 @@ def report(compiled: Compiled) -> dict[str, Any]:
             for operation in compiled.air.operations
             if by_id[operation.id].loosened
         ],
+        "budget": budget.of_served(compiled.air, harnesses.clients(compiled.harnesses)),
         "warnings": [_told(problem) for problem in compiled.problems],
     }
     counted = sum(len(entries) for entries in made["accounting"].values())

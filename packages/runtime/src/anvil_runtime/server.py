@@ -14,8 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from anvil_core import tools
-from anvil_runtime import answers, approvals, client, served, unreadable
+from anvil_runtime import approvals, client, listing, unreadable
 from anvil_runtime.bundle import BundleError, load
 from anvil_runtime.caller import NeedsAnswer
 from anvil_runtime.elicitation import Questions, caller_of, input_required
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     import mcp_types
     from mcp.server.lowlevel import Server
 
-    from anvil_core.air import Air, Operation
-    from anvil_core.clients import Clients
     from anvil_runtime.bundle import Bundle
 
     Answered = mcp_types.CallToolResult | mcp_types.InputRequiredResult
@@ -45,55 +42,10 @@ UNWRITABLE = (
 
 def served_tools(bundle: Bundle) -> list[mcp_types.Tool]:
     """The approved operations and the preview tool, sorted by name."""
-    listed = [operation_tool(operation, bundle.clients) for operation in bundle.served]
-    if bundle.air.preview:
-        listed.append(preview_tool(bundle.air, bundle.air.preview))
-    return sorted(listed, key=lambda tool: tool.name)
-
-
-def operation_tool(operation: Operation, clients: Clients) -> mcp_types.Tool:
     import mcp_types  # noqa: PLC0415
 
-    return mcp_types.Tool(
-        name=operation.name,
-        title=operation.title,
-        description=tools.description(operation),
-        input_schema=served.input_schema(tools.input_schema(operation)),
-        output_schema=served.output_schema(answers.output_schema(operation)),
-        annotations=mcp_types.ToolAnnotations.model_validate(tools.hints(operation)),
-        _meta={**contract_meta(operation), **person_meta(operation, clients)},
-    )
-
-
-def contract_meta(operation: Operation) -> dict[str, Any]:
-    """The contract beside the tool, for clients that read it. ``auth``: alternatives of scheme ids."""
-    return {
-        "anvil/effect": operation.effect.kind,
-        "anvil/risk": operation.effect.risk,
-        "anvil/retries": operation.retries,
-        "anvil/auth": [list(schemes) for schemes in operation.auth],
-    }
-
-
-def person_meta(operation: Operation, clients: Clients) -> dict[str, Any]:
-    """What makes a harness ask a person about the tool, for all that are known: the list is one for all."""
-    asked = clients.clients if operation.confirmation.human_approval else ()
-    return {key: value for client in asked for key, value in client.tool_meta.items()}
-
-
-def preview_tool(air: Air, name: str) -> mcp_types.Tool:
-    import mcp_types  # noqa: PLC0415
-
-    hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-    return mcp_types.Tool(
-        name=name,
-        title="Preview",
-        description=tools.PREVIEW_DESCRIPTION,
-        input_schema=tools.preview_schema(air),
-        output_schema=answers.plan_schema(),
-        annotations=mcp_types.ToolAnnotations.model_validate({"title": "Preview", **hints}),
-        _meta={"anvil/effect": "read", "anvil/risk": "none", "anvil/retries": "safe", "anvil/auth": []},
-    )
+    listed = listing.tool_list(bundle.air, bundle.clients)
+    return [mcp_types.Tool.model_validate(tool) for tool in listed]
 
 
 def result(tool: str, outcome: Outcome) -> mcp_types.CallToolResult:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anvil_generator import credentials
+from anvil_generator import budget, credentials, harnesses
 from anvil_generator.commands import flags
 from anvil_generator.compiler import compile_project, describe
 from anvil_generator.project import open_project
@@ -17,6 +17,7 @@ from anvil_generator.report import left_out, report, summary
 
 if TYPE_CHECKING:
     from anvil_core.air import Operation
+    from anvil_generator.compiler import Compiled
 
 
 def inspect(
@@ -29,15 +30,20 @@ def inspect(
     tags: flags.Tags = None,
     paths: flags.Paths = None,
     operations: flags.Operations = None,
+    with_budget: Annotated[
+        bool, typer.Option("--budget", help="What each tool costs in bytes and tokens, approved or not.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show every operation with its effect, risk, gates and state. Writes nothing."""
     chosen = flags.selection(tags, paths, operations)
     compiled = compile_project(open_project(target), service, flags=chosen)
+    costs = budget.of_all(compiled.air, harnesses.clients(compiled.harnesses)) if with_budget else None
     if as_json:
         listed = [{**describe(one), "contract": _contract(one)} for one in compiled.air.operations]
         read = {one.id: credentials.words(one) for one in credentials.needed(compiled.air)}
         said = {"ok": True, "operations": listed, "credentials": read, **report(compiled)}
+        said |= {"budget_of_all": costs} if costs else {}
         print(json.dumps(said, indent=2))
         return
     for line in (*compiled.problems, *left_out(compiled)):
@@ -55,6 +61,21 @@ def inspect(
         if one.loosened:
             print(f"loosened: {one.operation.id}: {'; '.join(one.loosened)} (because: {one.because})")
     print(summary(compiled))
+    if costs:
+        _tell_budget(compiled, costs)
+
+
+def _tell_budget(compiled: Compiled, costs: dict[str, Any]) -> None:
+    """The dearest tool first."""
+    states = {operation.name: operation.state for operation in compiled.air.operations}
+    width = max(len(name) for name in states)
+    for one in sorted(costs["by_tool"], key=lambda one: (-one["tokens"], one["tool"])):
+        name = one["tool"]
+        print(f"{name:<{width}}  {states[name]:<15}  {one['bytes']:>9,} bytes  {one['tokens']:>7,} tokens")
+    served = budget.of_served(compiled.air, harnesses.clients(compiled.harnesses))
+    for word, what in (("served", served), ("if all were approved", costs)):
+        print(f"{word}: {what['tools']} tools, {what['bytes']:,} bytes, about {what['tokens']:,} tokens")
+    print(f"({costs['how']})")
 
 
 def _contract(operation: Operation) -> dict[str, object]:
