@@ -2,7 +2,7 @@
 
 Bytes are those of the tool's whole entry in the answer to ``tools/list``. Tokens are of what a harness hands
 to the model: name, description and input schema, as JSON, one token for four bytes. Counted with the
-tokenizers ``o200k_base`` and that of ``@anthropic-ai/tokenizer`` on 500 tools of twelve real documents, a whole
+tokenizers ``o200k_base`` and that of ``@anthropic-ai/tokenizer`` on 500 tools of twelve real documents, a
 list took 3.7 to 4.6 bytes a token, and so the estimate is at most 8 % too low.
 """
 

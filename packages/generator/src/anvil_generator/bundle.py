@@ -49,12 +49,11 @@ def plan(compiled: Compiled, author: str | None = None) -> list[EmittedFile]:
         "description": f"{title}: approved operations only, with Anvil's safety contract",
         "author": author or f"{_called(title)} owner",
     }
+    clients = harnesses.clients(compiled.harnesses)
     files = [
         *_harness_files(compiled, facts),
         *_server_files(),
-        EmittedFile(
-            "mcp/clients.json", _dump(harnesses.clients(compiled.harnesses).model_dump(mode="json")), "dumped"
-        ),
+        EmittedFile("mcp/clients.json", _dump(clients.model_dump(mode="json")), "dumped"),
         *_skill_files(air),
         *_readme(compiled, facts),
         *_conformance_files(compiled),
