@@ -43,7 +43,7 @@ class Server:
     origin: Origin
     base_path: str
     description: str = ""
-    place: Place | None = None
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class FoundOperation:
     statuses: tuple[str, ...]
     extensions: dict[str, Any]
     servers: tuple[Server, ...] = ()
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict, compare=False)
 
     def plain(self) -> dict[str, Any]:
         """All of it as JSON values, but for the place in the document, which says nothing of the API."""
