@@ -92,6 +92,13 @@ def property(session: nox.Session) -> None:  # noqa: A001  # the session's name
 
 
 @nox.session
+def corpus(session: nox.Session) -> None:
+    """Every real document compiled and checked: ``-- --update`` counts, ``-- --write`` also the table."""
+    install(session, packages=("core", "shims", "runtime", "generator"))
+    session.run("python", "tests/corpus/run.py", *session.posargs)
+
+
+@nox.session
 def mutants(session: nox.Session) -> None:
     """Change what enforces the contract, line by line, and see a test fail: ``-- --short``, ``-- ID...``."""
     install(session, "pytest", "pytest-httpserver", "hypothesis", "pytest-timeout")

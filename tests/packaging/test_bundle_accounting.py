@@ -24,9 +24,9 @@ DOCUMENTS = {
     "payments": ROOT / "examples/payments",
     "paypal": ROOT / "examples/paypal-payments",
     "notion": ROOT / "examples/notion",
-    "petstore3": ROOT / "tests/fixtures/specs/petstore3.yaml",
-    "museum_31": ROOT / "tests/fixtures/specs/museum_31.yaml",
-    "box-v2026": ROOT / "tests/fixtures/specs/box-v2026.json",
+    "petstore3": ROOT / "tests/corpus/documents/petstore3.yaml",
+    "museum_31": ROOT / "tests/corpus/documents/museum_31.yaml",
+    "box-v2026": ROOT / "tests/corpus/documents/box-v2026.json",
 }
 # Counted once with grep, so that a mistake shared by this test and the reader shows.
 KNOWN = {"payments": 8, "paypal": 7, "notion": 24, "petstore3": 19, "museum_31": 8, "box-v2026": 3}
@@ -96,7 +96,7 @@ MIXED = {
     "/good": {"get": {"operationId": "good", **OK}},
     "/trace": {"trace": {"operationId": "traced", **OK}},
     "/other": {"get": {"operationId": "other", "servers": [{"url": "https://elsewhere.example"}], **OK}},
-    "/away": {"get": {"operationId": "away", "parameters": [{"$ref": "other.json#/x"}], **OK}},
+    "/away": {"get": {"operationId": "away", "parameters": [{"$ref": "../other.json#/x"}], **OK}},
     "/lost": {"get": {"operationId": "lost", "parameters": [{"$ref": "#/components/parameters/no"}], **OK}},
     "/half/{id}": {"get": {"operationId": "half", **OK}},
     "/broken": {"get": "nothing"},

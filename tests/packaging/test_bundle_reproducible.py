@@ -18,7 +18,7 @@ import pytest
 pytestmark = pytest.mark.invariant("I8")
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ("payments", "paypal-payments", "notion")
-PETSTORE = ROOT / "tests/fixtures/specs/petstore3.yaml"
+PETSTORE = ROOT / "tests/corpus/documents/petstore3.yaml"
 
 
 def compile_(project: Path | str, out: Path, *, cwd: Path = ROOT, **environ: str) -> dict[str, bytes]:

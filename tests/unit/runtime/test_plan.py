@@ -64,6 +64,11 @@ def test_a_path_value_stays_in_its_segment(plan, value, segment):
     assert path_of(plan, value) == f"/api/v1/charges/{segment}"
 
 
+def test_what_stands_behind_a_hash_in_the_documents_path_is_not_sent(plan, operation):
+    source = {**operation("charge_get").source.model_dump(), "path": "/charges/{charge}#{refund}"}
+    assert plan({"charge": "ch_1"}, "charge_get", source=source).url.endswith("/api/charges/ch_1")
+
+
 @pytest.mark.parametrize("value", ["", ".", "..", "../admin", "a/../../b", "..\\admin", "a/./b"])
 def test_a_path_value_cannot_change_the_path(plan, value):
     with pytest.raises(UnsendableError, match="part of the path") as error:

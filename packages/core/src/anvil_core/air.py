@@ -143,14 +143,32 @@ class Service(Frozen):
     evidence: tuple[Evidence, ...] = ()
 
 
+def file_of(pointer: str) -> str | None:
+    """The file that a pointer into a document of several leads to; None for the first one."""
+    return None if pointer.startswith("/") else pointer.partition("#")[0] or None
+
+
 class SourceRef(Frozen):
-    """Where an operation stands in the document. ``line`` counts from 1."""
+    """Where an operation stands in the document. ``line`` counts from 1.
+
+    ``pointer`` has the file before a # where it is not the document's first one.
+    """
 
     path: str
     method: str
     operation_id: str | None
     pointer: str
     line: int
+
+    @property
+    def file(self) -> str | None:
+        """The file that it stands in, from the first one's folder; None for the first one."""
+        return file_of(self.pointer)
+
+    @property
+    def sent_path(self) -> str:
+        """The path as it is sent: what stands behind a # only tells operations of one path apart."""
+        return self.path.partition("#")[0]
 
 
 class Parameter(Frozen):

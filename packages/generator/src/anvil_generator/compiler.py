@@ -71,7 +71,7 @@ def compile_project(
     ``flags`` chooses among what the manifest selects.
     """
     home = _named_server(project)
-    document = read(project.document, home=home)
+    document = read(project.document, home=home, refs_within=project.refs_within)
     errors = [problem for problem in document.problems if problem.severity == "error"]
     if errors:
         raise Failed(errors)
@@ -298,5 +298,6 @@ def describe(operation: Operation) -> dict[str, Any]:
         "method": source.method.upper(),
         "path": source.path,
         "operation_id": source.operation_id,
+        **({"file": source.file} if source.file else {}),
         "line": source.line,
     }

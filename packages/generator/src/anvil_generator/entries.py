@@ -79,4 +79,4 @@ def place_of(project: Project, found: FoundOperation, *keys: str) -> Position:
     for name in (found.source.operation_id, key(found)):
         if name and name in project.manifest.operations:
             return project.manifest_file.position("operations", name, *keys)
-    return Position(file=project.document.name, line=found.source.line)
+    return Position(file=found.source.file or project.document.name, line=found.source.line)

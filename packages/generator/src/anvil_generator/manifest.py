@@ -98,6 +98,7 @@ class ManifestSelect(ManifestChoice):
 class Manifest(Frozen):
     """The file's content. ``operations`` is keyed by operationId, or by "METHOD /path".
 
+    ``refs_within`` is the folder that the document's references may lead to, from this file's folder.
     ``auth`` is for the operations of which the document says nothing, or that they need none.
     """
 
@@ -105,6 +106,7 @@ class Manifest(Frozen):
     document: str
     service: str | None = Field(default=None, pattern=f"^{SERVICE_ID}$", max_length=LONGEST_SERVICE_ID)
     server: str | None = None
+    refs_within: str | None = None
     description: str | None = None
     author: str | None = None
     harnesses: tuple[str, ...] | None = Field(default=None, min_length=1)

@@ -95,5 +95,6 @@ def _place(source: SourceRef) -> dict[str, Any]:
         "method": source.method.upper(),
         "path": source.path,
         "operation_id": source.operation_id,
+        **({"file": source.file} if source.file else {}),
         "line": source.line,
     }

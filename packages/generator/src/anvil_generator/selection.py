@@ -63,7 +63,7 @@ def select(document: Document, selection: Selection) -> Document:
         if why is None:
             kept.append(found)
         else:
-            at = Position(file=document.uri, line=found.source.line)
+            at = Position(file=found.source.file or document.uri, line=found.source.line)
             left.append(WithheldOperation(found.source, NOT_SELECTED, why, at))
     return replace(document, operations=tuple(kept), withheld=(*document.withheld, *left))
 

@@ -127,12 +127,12 @@ def _carries(operation: Operation, plan: Plan, key: str) -> bool:
     if carrier == "query":
         return f"{styles.encode(name)}={styles.encode(key)}" in plan.query.split("&")
     if carrier == "path":
-        return name in _PLACE.findall(operation.source.path)
+        return name in _PLACE.findall(operation.source.sent_path)
     return carrier == "body" and plan.body is not None
 
 
 def _path(operation: Operation, args: dict[str, Any], base_path: str, key: str | None) -> str:
-    template = operation.source.path
+    template = operation.source.sent_path
     if "?" in template or "#" in template:
         raise UnsendableError(
             "(path)", f"the contract's path {template} holds a query, which Anvil does not send."

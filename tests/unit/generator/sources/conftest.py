@@ -21,9 +21,9 @@ DOCUMENTS = {
     "paypal": ROOT / "examples/paypal-payments/openapi.json",
     "notion": ROOT / "examples/notion/openapi.json",
     "payments": ROOT / "examples/payments/openapi.yaml",
-    "petstore3": ROOT / "tests/fixtures/specs/petstore3.yaml",
-    "museum_31": ROOT / "tests/fixtures/specs/museum_31.yaml",
-    "box-v2026": ROOT / "tests/fixtures/specs/box-v2026.json",
+    "petstore3": ROOT / "tests/corpus/documents/petstore3.yaml",
+    "museum_31": ROOT / "tests/corpus/documents/museum_31.yaml",
+    "box-v2026": ROOT / "tests/corpus/documents/box-v2026.json",
 }
 
 

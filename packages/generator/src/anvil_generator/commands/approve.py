@@ -106,7 +106,9 @@ def _find(compiled: Compiled, name: str) -> Operation:
         raise failure("unknown_operation", message, compiled.document.uri, usage=True)
     if found[0].state == "blocked":
         message = f"{name} is blocked in the manifest; remove `state: blocked` there first"
-        raise failure("operation_blocked", message, compiled.document.uri, found[0].source.line)
+        raise failure(
+            "operation_blocked", message, found[0].source.file or compiled.document.uri, found[0].source.line
+        )
     return found[0]
 
 

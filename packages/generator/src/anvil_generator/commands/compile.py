@@ -40,6 +40,7 @@ def compile_command(
     tags: flags.Tags = None,
     paths: flags.Paths = None,
     operations: flags.Operations = None,
+    refs_within: flags.RefsWithin = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Compile a project or a document into a bundle."""
@@ -47,7 +48,7 @@ def compile_command(
     if policy and not (manifest_path or target.is_dir()):
         message = "a bare document has no anvil.yaml to write this into; give one with --manifest"
         raise failure("usage", message, "--human-approval", usage=True)
-    project = open_project(target, manifest_path, approvals_path)
+    project = open_project(target, manifest_path, approvals_path, refs_within)
     if policy:
         project = _with_policy(project, manifest_path or target / manifest.FILE_NAME, policy)
     _refuse_foreign(out)

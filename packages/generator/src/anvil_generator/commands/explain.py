@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anvil_core.air import file_of
 from anvil_generator.errors import failure
 from anvil_generator.markdown import plain
 from anvil_runtime.bundle import Bundle, BundleError, load
@@ -115,9 +116,10 @@ def _ground(one: Evidence, bundle: Bundle, operation: Operation) -> dict[str, An
     """With its file and pointer said: those of the operation where the evidence has none of its own."""
     in_document = one.basis in ("document", "guess")
     pointer = one.pointer or (operation.source.pointer if in_document and one.line else None)
+    document = (file_of(pointer) if pointer else None) or bundle.air.service.source.uri
     return {
         "basis": one.basis,
-        "file": one.file or (bundle.air.service.source.uri if in_document else None),
+        "file": one.file or (document if in_document else None),
         "line": one.line,
         "pointer": pointer,
         "note": one.note,

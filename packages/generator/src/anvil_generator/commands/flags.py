@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +20,10 @@ Paths = Annotated[
 ]
 Operations = Annotated[
     list[str] | None, typer.Option("--operation", help="Only this operationId or METHOD /path.")
+]
+RefsWithin = Annotated[
+    Path | None,
+    typer.Option("--refs-within", help="The folder references may lead to; the document's by default."),
 ]
 
 

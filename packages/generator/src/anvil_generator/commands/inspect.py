@@ -33,11 +33,12 @@ def inspect(
     with_budget: Annotated[
         bool, typer.Option("--budget", help="What each tool costs in bytes and tokens, approved or not.")
     ] = False,
+    refs_within: flags.RefsWithin = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Show every operation with its effect, risk, gates and state. Writes nothing."""
     chosen = flags.selection(tags, paths, operations)
-    compiled = compile_project(open_project(target), service, flags=chosen)
+    compiled = compile_project(open_project(target, refs_within=refs_within), service, flags=chosen)
     costs = budget.of_all(compiled.air, harnesses.clients(compiled.harnesses)) if with_budget else None
     if as_json:
         listed = [{**describe(one), "contract": _contract(one)} for one in compiled.air.operations]
@@ -52,7 +53,8 @@ def inspect(
     for operation in compiled.air.operations:
         source = operation.source
         print(f"{operation.name:<{width}}  {operation.state:<15}  {_gates(operation)}")
-        print(f"{'':<{width}}  {source.method.upper()} {source.path} ({compiled.document.uri}:{source.line})")
+        place = f"{source.file or compiled.document.uri}:{source.line}"
+        print(f"{'':<{width}}  {source.method.upper()} {source.path} ({place})")
         if operation.confirmation.required:
             print(f"{'':<{width}}  why: {operation.confirmation.reason}")
     for scheme in credentials.needed(compiled.air):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from anvil_generator.sources import pointers
+from anvil_generator.sources.pointers import File
 
 if TYPE_CHECKING:
     from anvil_generator.sources.model import Kind
@@ -24,6 +26,8 @@ def name(pointer: Pointer, kind: Kind = "openapi-3.1") -> str:
     A plain name that looks like one of the second kind is hashed too: two places never share a name.
     """
     last = pointer[-1] if pointer else "root"
+    if isinstance(last, File):  # the whole of a file, as schemas are often kept
+        last = PurePosixPath(last).stem
     is_component = pointer[:-1] == (("definitions",) if kind == "swagger-2.0" else ("components", "schemas"))
     if is_component and _PLAIN.fullmatch(last) and not _LOOKS_HASHED.fullmatch(last):
         return last

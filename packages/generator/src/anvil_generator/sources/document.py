@@ -9,6 +9,7 @@ from anvil_core.problems import Position, Problem
 from anvil_generator.sources import operations, security, servers, text
 from anvil_generator.sources.definitions import Definitions
 from anvil_generator.sources.model import Document
+from anvil_generator.sources.other_files import OtherFiles
 from anvil_generator.sources.raw import Raw
 from anvil_generator.sources.raw import text as prose
 
@@ -20,31 +21,37 @@ if TYPE_CHECKING:
     from anvil_generator.sources.text import Tree
 
 
-def read(path: Path, uri: str | None = None, home: Home | None = None) -> Document:
+def read(
+    path: Path, uri: str | None = None, home: Home | None = None, refs_within: Path | None = None
+) -> Document:
     """Read the document at ``path``; ``uri`` is how the project names it (default: the file's name).
 
     ``home`` is where requests go whatever the document says (default: its own first usable server).
+    ``refs_within`` is the folder that references may lead to (default: the document's own).
     """
     uri = path.name if uri is None else uri
     try:
         data = text.read_file(path, text.MAX_BYTES)
     except text.TextError as error:
         return _unreadable(uri, error.code, error.message, error.line)
-    return read_bytes(data, uri, home)
+    return read_bytes(data, uri, home, OtherFiles(path, refs_within or path.parent))
 
 
-def read_bytes(data: bytes, uri: str, home: Home | None = None) -> Document:
-    """Read a document from its bytes."""
+def read_bytes(data: bytes, uri: str, home: Home | None = None, others: OtherFiles | None = None) -> Document:
+    """Read a document from its bytes; ``others`` opens the files that it refers to (default: none)."""
     try:
         tree = text.parse(text.decode(data), json_only=uri.lower().endswith(".json"))
         kind = _kind(tree)
         _check_duplicates(tree)
     except text.TextError as error:
         return _unreadable(uri, error.code, error.message, error.line)
-    raw = Raw(tree, kind, uri)
+    raw = Raw(tree, kind, uri, others=others or OtherFiles())
     for pointer, line in tree.duplicates:
         raw.warn("duplicate_key", f"{pointer[-1]!r} is written twice (again on line {line})", pointer)
-    return _document(raw, hashlib.sha256(data).hexdigest(), home)
+    try:
+        return _document(raw, hashlib.sha256(data).hexdigest(), home)
+    except text.TextError as error:
+        return _unreadable(uri, error.code, error.message, error.line)
 
 
 def _unreadable(uri: str, code: str, message: str, line: int | None) -> Document:
@@ -110,7 +117,7 @@ def _document(raw: Raw, sha256: str, home: Home | None) -> Document:
     return Document(
         kind=raw.kind,
         uri=raw.uri,
-        sha256=sha256,
+        sha256=raw.others.digest(sha256),
         title=prose(info.get("title")) or raw.uri,
         version=str(info.get("version") or "0"),
         description=prose(info.get("description")),

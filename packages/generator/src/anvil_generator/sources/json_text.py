@@ -43,7 +43,8 @@ def parse(text: str) -> Tree:
     except RecursionError as error:
         raise TextError("document_too_deep", "is nested too deep", None) from error
     except ValueError as error:
-        raise TextError("invalid_json", f"not valid JSON: {error}", _bad_number_line(text)) from error
+        said = "a number has too many digits" if "digits" in str(error) else str(error)
+        raise TextError("invalid_json", f"not valid JSON: {said}", _bad_number_line(text)) from error
     index = _Index(text)
     return Tree(root, index.line, tuple(index.duplicates()) if repeated else ())
 

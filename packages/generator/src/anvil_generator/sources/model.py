@@ -23,6 +23,7 @@ Reason = Literal[
     "forbidden_parameter",  # it needs an argument that no caller may give (Host, method override, ...)
     "method_unsupported",  # TRACE answers with the request's own credentials
     "not_selected",  # the manifest or a flag leaves it out
+    "schema_too_large",  # what describes its arguments is larger than any model could read
     "other_server",  # it names servers of its own, and requests go to one origin only
 ]
 

@@ -19,6 +19,7 @@ from anvil_generator.sources import (
     servers,
     swagger2,
 )
+from anvil_generator.sources.limits import LONGEST_ID, MOST_OPERATIONS, TextError
 from anvil_generator.sources.model import FailedOperation, FoundOperation, WithheldOperation
 from anvil_generator.sources.pointers import Pointer
 from anvil_generator.sources.raw import Stop, text
@@ -67,9 +68,12 @@ class Account:
 def read(around: Surroundings) -> Account:
     """Read every operation; none that is wrong keeps another from being read."""
     account = Account()
-    sources: list[SourceRef] = []
+    sources: list[tuple[SourceRef, Pointer]] = []
     for place in _places(around.raw, account):
-        sources.append(place.source)
+        if len(sources) == MOST_OPERATIONS:
+            message = f"is too large: it has more than {MOST_OPERATIONS} operations"
+            raise TextError("document_too_large", message, place.source.line)
+        sources.append((place.source, place.pointer))
         try:
             account.operations.append(_operation(around, place))
         except Stop as stop:
@@ -123,12 +127,16 @@ def _places_in(
 
 def _source(raw: Raw, path: str, method: str, value: Any, pointer: Pointer) -> SourceRef:
     operation_id = value.get("operationId") if isinstance(value, dict) else None
+    if isinstance(operation_id, str) and len(operation_id) > LONGEST_ID:
+        message = f"operationId has more than {LONGEST_ID} characters; ignored"
+        raw.warn("operation_id_too_long", message, (*pointer, "operationId"))
+        operation_id = None
     return SourceRef(
         path=path,
         method=method,
         operation_id=operation_id if isinstance(operation_id, str) and operation_id.strip() else None,
         pointer=pointers.write(pointer),
-        line=raw.tree.line(pointer),
+        line=raw.position(pointer).line or 1,
     )
 
 
@@ -138,7 +146,7 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
         raise Stop("not_an_object", "an operation must be an object", pointer)
     if place.source.method == "trace":
         raise Stop("method_unsupported", "TRACE is never sent", pointer, "method_unsupported")
-    trouble = paths.trouble(place.source.path)
+    trouble = paths.trouble(place.source.sent_path)
     if trouble:
         raise Stop("path_invalid", trouble, pointer)
     own_servers = _own_servers(around, place)
@@ -160,13 +168,15 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
         has_body=body is not None,
         reads=place.source.method in {"get", "head"},
     )
+    summary, description = text(value.get("summary")), text(value.get("description"))
+    raw.budget.write(len(summary) + len(description))
     responses = {} if value.get("responses") is None else value["responses"]
     auth = security.alternatives(raw, value, pointer)
     security.check_declared(raw, around.schemes, auth, pointer)
     return FoundOperation(
         source=place.source,
-        summary=text(value.get("summary")),
-        description=text(value.get("description")),
+        summary=summary,
+        description=description,
         tags=_tags(value.get("tags")),
         deprecated=value.get("deprecated") is True,
         parameters=given.arguments,
@@ -189,7 +199,7 @@ def _tags(value: Any) -> tuple[str, ...]:
 
 def _matching_path(raw: Raw, place: Place, declared: list[parameters.Declared]) -> list[parameters.Declared]:
     """Path parameters and the template must agree: one that is missing fails, one too many is left out."""
-    wanted = paths.names(place.source.path)
+    wanted = paths.names(place.source.sent_path)
     known = {parameter.name for parameter in declared if parameter.location == "path"}
     for name in wanted:
         if name not in known:
@@ -224,15 +234,14 @@ def _own_servers(around: Surroundings, place: Place) -> tuple[Server, ...]:
     return ()
 
 
-def _report_same_ids(raw: Raw, sources: list[SourceRef]) -> None:
+def _report_same_ids(raw: Raw, sources: list[tuple[SourceRef, Pointer]]) -> None:
     """Both are kept, since method and path tell them apart; the problem names both places."""
-    by_id: dict[str, list[SourceRef]] = defaultdict(list)
-    for source in sources:
+    by_id: dict[str, list[tuple[SourceRef, Pointer]]] = defaultdict(list)
+    for source, pointer in sources:
         if source.operation_id:
-            by_id[source.operation_id].append(source)
+            by_id[source.operation_id].append((source, pointer))
     for operation_id, same in by_id.items():
         if len(same) > 1:
-            where = " and ".join(f"{s.method.upper()} {s.path} (line {s.line})" for s in same)
+            where = " and ".join(f"{s.method.upper()} {s.path} ({raw.position(at)})" for s, at in same)
             message = f"operationId {operation_id!r} is used more than once: {where}"
-            pointer = pointers.parse_fragment(same[1].pointer) or ()
-            raw.warn("operation_id_duplicate", message, (*pointer, "operationId"), operation_id)
+            raw.warn("operation_id_duplicate", message, (*same[1][1], "operationId"), operation_id)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anvil_core import media_types
 from anvil_core.air import Output
 from anvil_generator.sources import media
+from anvil_generator.sources.definitions import TOO_LARGE
 from anvil_generator.sources.raw import Stop
 
 if TYPE_CHECKING:
@@ -45,7 +46,13 @@ def read(raw: Raw, definitions: Definitions, responses: Any, pointer: Pointer) -
         entry, at = raw.object_at(content[chosen], (*there, "content", chosen), "a media type")
         if "schema" not in entry:
             return Output(media_type=chosen)
-        schema, reaches = definitions.inline(entry["schema"], (*at, "schema"), "response")
-        defs = definitions.closure(reaches, "response")
+        try:
+            schema, reaches = definitions.inline(entry["schema"], (*at, "schema"), "response")
+            defs = definitions.closure(reaches, "response")
+        except Stop as stop:
+            if stop.code != TOO_LARGE:
+                raise
+            raw.warn(TOO_LARGE, f"answers are not checked: {stop.message}", (*at, "schema"))
+            return Output(media_type=chosen)
         return Output(media_type=chosen, json_schema={**schema, "$defs": defs} if defs else schema)
     return Output(media_type=other)

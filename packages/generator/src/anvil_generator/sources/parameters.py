@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from anvil_core import media_types, request_headers
 from anvil_core.air import Constant, JsonSchema, Location, Parameter
 from anvil_generator.sources import arguments, constants, shapes
+from anvil_generator.sources.limits import MOST_PARAMETERS, PER_PARAMETER
 from anvil_generator.sources.raw import Stop, text
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def declared(raw: Raw, lists: Sequence[tuple[Any, Pointer]]) -> list[Declared]:
             continue
         if not isinstance(entries, list):
             raise Stop("parameters_invalid", "`parameters` must be a list", pointer)
+        if len(entries) > MOST_PARAMETERS:
+            raise Stop("parameters_too_many", f"has more than {MOST_PARAMETERS} parameters", pointer)
         here: set[tuple[str, str]] = set()
         for index, entry in enumerate(entries):
             parameter = _declared(raw, entry, (*pointer, str(index)))
@@ -81,6 +84,7 @@ def declared(raw: Raw, lists: Sequence[tuple[Any, Pointer]]) -> list[Declared]:
 
 
 def _declared(raw: Raw, entry: Any, pointer: Pointer) -> Declared | None:
+    raw.budget.step(PER_PARAMETER)
     value, there = raw.object_at(entry, pointer, "a parameter")
     name, location = value.get("name"), value.get("in")
     if not isinstance(name, str) or not name:

@@ -6,26 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anvil_core.problems import Position, Problem
-from anvil_generator.sources import pointers
-from anvil_generator.sources.pointers import MISSING, Pointer
+from anvil_generator.sources import pointers, references
+from anvil_generator.sources.limits import Budget
+from anvil_generator.sources.other_files import OtherFiles
+from anvil_generator.sources.pointers import MISSING, File, Pointer
+from anvil_generator.sources.stop import Stop, shortened
 
 if TYPE_CHECKING:
-    from anvil_generator.sources.model import Kind, Reason
+    from anvil_generator.sources.model import Kind
     from anvil_generator.sources.text import Tree
 
-
-class Stop(Exception):  # noqa: N818 - a way out of one operation, not an error of the program
-    """This operation cannot be compiled; caught where operations are counted, never further up.
-
-    With a ``reason`` the operation is withheld, without one it failed.
-    """
-
-    def __init__(self, code: str, message: str, pointer: Pointer, reason: Reason | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.pointer = pointer
-        self.reason = reason
+__all__ = ["Raw", "Stop", "shortened", "text"]
 
 
 @dataclass(slots=True)
@@ -33,6 +24,7 @@ class Raw:
     """A document under reading. ``warnings`` grows as parts are visited, each place once.
 
     ``stands_for``: where in the document a part comes from that was written anew, by its own pointer.
+    ``names``: what ``references`` found out about the names of schemas, by file.
     """
 
     tree: Tree
@@ -40,6 +32,9 @@ class Raw:
     uri: str
     warnings: dict[tuple[str, Pointer], Problem] = field(default_factory=dict)
     stands_for: dict[Pointer, Pointer] = field(default_factory=dict)
+    others: OtherFiles = field(default_factory=OtherFiles)
+    budget: Budget = field(default_factory=Budget)
+    names: dict[File | None, dict[str, list[Pointer]]] = field(default_factory=dict)
 
     @property
     def root(self) -> dict[str, Any]:
@@ -47,7 +42,16 @@ class Raw:
         return root
 
     def position(self, pointer: Pointer) -> Position:
-        return Position(file=self.uri, line=self.tree.line(self.written_at(pointer)))
+        file, parts = pointers.split(self.written_at(pointer))
+        if file is None:
+            return Position(file=self.uri, line=self.tree.line(parts))
+        return Position(file=str(file), line=self.others.line(file, parts))
+
+    def at(self, pointer: Pointer) -> Any:
+        """The value at the pointer, or MISSING, in whichever file. Raises TextError as ``tree`` does."""
+        file, parts = pointers.split(pointer)
+        tree = self.tree if file is None else self.others.tree(file)
+        return pointers.get(tree.root, parts)
 
     def written_at(self, pointer: Pointer) -> Pointer:
         """Where the document has what stands at the pointer; the same but for what was written anew."""
@@ -69,29 +73,24 @@ class Raw:
             )
 
     def target(self, reference: str, pointer: Pointer) -> Pointer:
-        """Where a ``$ref`` written at ``pointer`` leads; raises Stop when it leaves the document."""
-        place, _, fragment = reference.partition("#")
-        if place not in {"", self.uri, f"./{self.uri}"}:
-            raise Stop(
-                "external_reference",
-                f"{reference!r} leaves the document; put what it names into this document",
-                pointer,
-                "external_reference",
-            )
-        target = pointers.parse_fragment(fragment)
-        if target is None or pointers.get(self.root, target) is MISSING:
-            raise Stop("unresolved_reference", f"{reference!r} names nothing in this document", pointer)
-        return target
+        """Where a ``$ref`` written at ``pointer`` leads; raises Stop when it leads nowhere it may."""
+        for target in references.candidates(self, reference, pointer):
+            if self.at(target) is not MISSING:
+                return target
+        message = f"{shortened(reference)!r} names nothing in this document"
+        raise Stop("unresolved_reference", message, pointer)
 
     def follow(self, value: Any, pointer: Pointer) -> tuple[Any, Pointer]:
         """The object itself, behind any chain of references."""
         seen: set[Pointer] = set()
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
             if pointer in seen:
-                raise Stop("reference_cycle", f"{value['$ref']!r} leads back to itself", pointer)
+                message = f"{shortened(value['$ref'])!r} leads back to itself"
+                raise Stop("reference_cycle", message, pointer)
             seen.add(pointer)
+            self.budget.step()
             pointer = self.target(value["$ref"], (*pointer, "$ref"))
-            value = pointers.get(self.root, pointer)
+            value = self.at(pointer)
         return value, pointer
 
     def object_at(self, value: Any, pointer: Pointer, what: str) -> tuple[dict[str, Any], Pointer]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from anvil_generator.sources import definition_names, keywords, pointers
-from anvil_generator.sources.raw import Stop
+from anvil_generator.sources import definition_names, keywords
+from anvil_generator.sources.limits import PER_SCHEMA
+from anvil_generator.sources.stop import Stop, shortened
 
 if TYPE_CHECKING:
     from anvil_core.air import JsonSchema
@@ -46,11 +47,13 @@ def _schema(conversion: Conversion, value: Any, pointer: Pointer) -> JsonSchema 
     if not isinstance(value, dict):
         conversion.raw.warn("schema_invalid", "a schema must be an object; read as any value", pointer)
         return {}
+    conversion.raw.budget.step(PER_SCHEMA)
     out: JsonSchema = {}
     if isinstance(value.get("$ref"), str):
         target = conversion.raw.target(value["$ref"], (*pointer, "$ref"))
-        if not isinstance(pointers.get(conversion.raw.root, target), (dict, bool)):
-            raise Stop("not_a_schema", f"{value['$ref']!r} is no schema", (*pointer, "$ref"))
+        if not isinstance(conversion.raw.at(target), (dict, bool)):
+            message = f"{shortened(value['$ref'])!r} is no schema"
+            raise Stop("not_a_schema", message, (*pointer, "$ref"))
         conversion.reaches.add(target)
         out["$ref"] = f"#/$defs/{definition_names.name(target, conversion.raw.kind)}"
         if conversion.raw.kind != "openapi-3.1":

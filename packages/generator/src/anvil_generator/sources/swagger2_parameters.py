@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anvil_core import media_types
+from anvil_generator.sources.limits import MOST_PARAMETERS, PER_PARAMETER
 from anvil_generator.sources.raw import Stop
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ def merged(raw: Raw, lists: Iterable[tuple[Any, Pointer]]) -> list[Found]:
             continue
         if not isinstance(entries, list):
             raise Stop("parameters_invalid", "`parameters` must be a list", pointer)
+        raw.budget.step(PER_PARAMETER * len(entries))
+        if len(entries) > MOST_PARAMETERS:
+            raise Stop("parameters_too_many", f"has more than {MOST_PARAMETERS} parameters", pointer)
         here: set[object] = set()
         for index, entry in enumerate(entries):
             value, there = raw.follow(entry, (*pointer, str(index)))

@@ -10,25 +10,16 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anvil_generator.sources.limits import LONGEST_KEY, MAX_BYTES, MAX_DEPTH, MAX_NODES, TextError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from anvil_generator.sources.pointers import Pointer
 
-MAX_BYTES = 64_000_000
-MAX_NODES = 5_000_000
-MAX_DEPTH = 150
 
-
-class TextError(Exception):
-    """The text cannot be read; ``line`` counts from 1, and the file is what the message speaks of."""
-
-    def __init__(self, code: str, message: str, line: int | None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.line = line
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_NODES", "TextError", "Tree", "decode", "parse", "read_file"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +64,7 @@ def parse(text: str, *, json_only: bool) -> Tree:
     """Read JSON if it looks like JSON, else YAML. ``json_only``: the file's name says that it is JSON."""
     from anvil_generator.sources import json_text, yaml_text  # noqa: PLC0415 - they use this module's types
 
+    _check_marks(text)
     if json_only or text.lstrip()[0] in "{[":
         try:
             tree = json_text.parse(text)
@@ -86,18 +78,34 @@ def parse(text: str, *, json_only: bool) -> Tree:
     return tree
 
 
+def _check_marks(text: str) -> None:
+    """Refuse a text that may hold more than so many values, before anything is made of it.
+
+    Each value but the first needs one of these marks, in JSON and in YAML; prose has few of them.
+    """
+    marks = sum(map(text.count, ",[{")) if text.lstrip()[0] in "{[" else sum(map(text.count, _YAML_MARKS))
+    if marks > MAX_NODES:
+        raise TextError("document_too_large", f"has more than {MAX_NODES} values", None)
+
+
+_YAML_MARKS = ("\n", ",", "[", "{", ": ", "- ", "? ")
+
+
 def check_depth(tree: Tree) -> None:
-    """Refuse what later recursion could not walk. Level by level: no recursion here."""
-    level = [tree.root] if isinstance(tree.root, (dict, list)) else []
+    """Refuse what later recursion could not walk, and keys that nothing could show. No recursion here."""
+    level: list[Any] = [tree.root] if isinstance(tree.root, (dict, list)) else []
     for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for node in level
-            for child in (node.values() if isinstance(node, dict) else node)
-            if isinstance(child, (dict, list))
-        ]
-        if not level:
+        below: list[Any] = []
+        for node in level:
+            if isinstance(node, dict):
+                if node and max(map(len, node)) > LONGEST_KEY:
+                    raise TextError("key_too_long", f"has a key of more than {LONGEST_KEY} characters", None)
+                below += [child for child in node.values() if isinstance(child, (dict, list))]
+            else:
+                below += [child for child in node if isinstance(child, (dict, list))]
+        if not below:
             return
-        if len(level) > MAX_NODES:
-            raise TextError("document_too_large", f"has more than {MAX_NODES} nodes", None)
+        if len(below) > MAX_NODES:
+            raise TextError("document_too_large", f"has more than {MAX_NODES} values", None)
+        level = below
     raise TextError("document_too_deep", f"is nested deeper than {MAX_DEPTH} levels", None)

@@ -65,7 +65,9 @@ def parse(text: str, *, tags: bool = True) -> Tree:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = error.problem or error.context or "syntax error"
-        raise TextError("invalid_yaml", f"not valid YAML: {what}", mark.line + 1 if mark else None) from error
+        # The end of a text is a line of its own to libyaml.
+        last = min(mark.line, text.count("\n")) + 1 if mark else None
+        raise TextError("invalid_yaml", f"not valid YAML: {what}", last) from error
     finally:
         loader.dispose()
     if node is None:
