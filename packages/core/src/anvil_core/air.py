@@ -119,6 +119,12 @@ class Evidence(Frozen):
     file: str | None = None
     pointer: str | None = None
 
+    @model_serializer(mode="wrap")
+    def _without_none(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """There are ten for each operation, and most places are the operation's own."""
+        made: dict[str, Any] = handler(self)
+        return {key: value for key, value in made.items() if value is not None}
+
 
 class Service(Frozen):
     """The API. ``base_path`` starts with "/" and does not end with one; "" stands for the root.
