@@ -86,7 +86,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def property(session: nox.Session) -> None:  # noqa: A001  # the session's name
-    """Hook and executor on 10,000 generated calls: ``-- --seed 7 --calls 50000``."""
+    """Hook and executor on 15,000 generated calls: ``-- --seed 7 --calls 50000``."""
     install(session, packages=("core", "shims", "runtime", "generator"))
     session.run("python", "tests/property/agreement_at_size.py", *session.posargs)
 

@@ -63,6 +63,15 @@ def in_process(bundle: Path, call: dict[str, Any]) -> Any:
     return hookcore.evaluate(str(bundle / "catalog.json"), call["tool"], call["args"], {"human": False})
 
 
+def says_what_the_core_decides(decision: Any, verb: str | None, reason: str | None) -> bool:
+    """Whether a hook's answer is the core's decision, so that a run in process speaks for the process too."""
+    if decision.code != "human_approval_required":
+        return reason == (decision.reason if decision.verb == hookcore.DENY else None)
+    # Here the process says more: it asks, or holds the call and says how a person can run it.
+    start = decision.reason.removesuffix(hookcore.ASK_A_PERSON)
+    return verb == "ask" or (reason or "").startswith(start + "A person can run it: ")
+
+
 def gates_say(executor: Executor, call: dict[str, Any]) -> str | None:
     """The code that the executor's safety gates refuse with, or None."""
     bundle = executor.bundle

@@ -10,7 +10,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from agreement.agreement_rings import EXAMPLES, disagreements, hook_answers, hooks_of, in_process
+from agreement.agreement_rings import (
+    EXAMPLES,
+    disagreements,
+    hook_answers,
+    hooks_of,
+    in_process,
+    says_what_the_core_decides,
+)
 
 import hookcore
 from anvil_generator import harnesses
@@ -79,12 +86,7 @@ def test_the_hook_process_says_what_the_core_decides(name, harness, bundles, tmp
     made = calls(tools_of(folder), load(folder).air.preview, SEED + 1, 40)
     answers = hook_answers(hooks_of(folder, tmp_path)[harness], made)
     for call, (verb, reason) in zip(made, answers, strict=True):
-        decision = in_process(folder, call)
-        if decision.code != "human_approval_required":
-            assert reason == (decision.reason if decision.verb == hookcore.DENY else None)
-        else:  # here the process says more: it asks, or holds the call and says how a person can run it
-            start = decision.reason.removesuffix(hookcore.ASK_A_PERSON)
-            assert verb == "ask" or reason.startswith(start + "A person can run it: ")
+        assert says_what_the_core_decides(in_process(folder, call), verb, reason)
 
 
 def test_the_same_seed_gives_the_same_calls_and_another_gives_others(bundles):

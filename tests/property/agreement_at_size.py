@@ -28,6 +28,7 @@ from agreement.agreement_rings import (
     hook_answers,
     hooks_of,
     in_process,
+    says_what_the_core_decides,
 )
 
 import hookcore
@@ -42,7 +43,7 @@ from anvil_runtime.state import StateFolder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SEED, CALLS, PROCESSES, DAMAGED = 20261130, 10_000, 300, 120
+SEED, CALLS, PROCESSES, DAMAGED = 20261130, 15_000, 300, 120
 LEAST_SHARE, LEAST_OF_A_CODE, MOST_SHOWN = 0.15, 100, 20
 HERE = "http://127.0.0.1:9"  # nothing is sent there: the sender is a list
 PASS = "(pass)"
@@ -96,9 +97,9 @@ def agree_by_process(folder: Path, seed: int, count: int) -> list[str]:
             answers = hook_answers(hook, made)
             denied = [verb is not None for verb, _ in answers]
             found += [f"{name}: {one}" for one in disagreements(executor, made, denied, api.reached)]
-            for call, (_, answer) in zip(made, answers, strict=True):
+            for call, (verb, answer) in zip(made, answers, strict=True):
                 decision = in_process(folder, call)
-                if answer != (decision.reason if decision.verb == hookcore.DENY else None):
+                if not says_what_the_core_decides(decision, verb, answer):
                     found.append(f"{name} says {answer!r}, the core {decision.reason!r}: {call}")
     return found
 
