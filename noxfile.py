@@ -91,6 +91,25 @@ def property(session: nox.Session) -> None:  # noqa: A001  # the session's name
     session.run("python", "tests/property/agreement_at_size.py", *session.posargs)
 
 
+@nox.session(name="mcp-conformance", default=False)
+def mcp_conformance(session: nox.Session) -> None:
+    """The official conformance suite of the protocol, from npm, against the server of a bundle."""
+    install(
+        session, "pytest", "pytest-timeout", "uvicorn", packages=("core", "shims", "runtime", "generator")
+    )
+    install_suite = (
+        "npm",
+        "ci",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--prefix",
+        "tests/conformance",
+    )
+    session.run(*install_suite, external=True, silent=True)
+    session.run("pytest", "tests/conformance", *session.posargs, env={"ANVIL_MCP_SUITE": "1"})
+
+
 @nox.session
 def corpus(session: nox.Session) -> None:
     """Every real document compiled and checked: ``-- --update`` counts, ``-- --write`` also the table."""

@@ -252,7 +252,7 @@ def test_a_call_cancelled_at_its_form_is_not_sent(speak, api, version):
 
 @pytest.mark.parametrize("changed", ["state", "arguments", "again"])
 def test_a_yes_is_good_for_its_call_once(speak, api, changed):
-    """Stateless: the state is the server's, for the very call; anything else is asked about anew."""
+    """Stateless: the state is the server's, for the very call; anything else is rejected, as it must be."""
     version = STATELESS[0]
     params = {"name": REFUND, "arguments": refund("bound")}
     with speak(version, "accept", {FORM_FIELD: "yes"}) as session:
@@ -268,9 +268,9 @@ def test_a_yes_is_good_for_its_call_once(speak, api, changed):
         if changed == "again":
             assert code_of(session.ask("tools/call", said)["result"]) is None
             said["arguments"] = refund("bound")
-        result = session.ask("tools/call", said)["result"]
-    assert result["resultType"] == "input_required"
-    assert result["requestState"] != state
+        error = session.ask("tools/call", said)["error"]
+    assert error["code"] == INVALID_PARAMS
+    assert "without requestState" in error["message"]
     assert len(api.reached) == (changed == "again")
 
 

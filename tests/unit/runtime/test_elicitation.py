@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import anyio
 import mcp_types
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 
 from anvil_runtime import elicitation
 from anvil_runtime.asking import FIELD
@@ -167,14 +167,21 @@ def is_question(result):
     return isinstance(result, mcp_types.InputRequiredResult)
 
 
+async def tried(client, args, state):
+    """One request with an answer and a state: its result, or the protocol's error as its code."""
+    try:
+        return await raw(client, args, input_responses=yes(), request_state=state)
+    except MCPError as error:
+        return error.code if "without requestState" in error.message else error.message
+
+
 def test_a_state_answers_once(executor, upstream, unconfirmed):
     async def steps(client):
         state = (await raw(client, unconfirmed)).request_state
-        first = await raw(client, unconfirmed, input_responses=yes(), request_state=state)
-        return first, await raw(client, unconfirmed, input_responses=yes(), request_state=state)
+        return await tried(client, unconfirmed, state), await tried(client, unconfirmed, state)
 
     first, second = in_two_steps(executor(), steps)
-    assert (first.is_error, is_question(second)) == (False, True)
+    assert (first.is_error, second) == (False, mcp_types.INVALID_PARAMS)
     assert len(upstream.plans) == 1
 
 
@@ -182,21 +189,29 @@ def test_a_state_answers_once(executor, upstream, unconfirmed):
 def test_a_state_answers_for_the_arguments_that_were_shown(executor, upstream, unconfirmed, change):
     async def steps(client):
         state = (await raw(client, unconfirmed)).request_state
-        other = await raw(client, {**unconfirmed, **change}, input_responses=yes(), request_state=state)
-        return other, await raw(client, unconfirmed, input_responses=yes(), request_state=state)
+        return await tried(client, {**unconfirmed, **change}, state), await tried(client, unconfirmed, state)
 
     other, again = in_two_steps(executor(), steps)
-    assert is_question(other)
-    assert is_question(again), "and it is spent by the attempt"
+    assert other == mcp_types.INVALID_PARAMS
+    assert again == mcp_types.INVALID_PARAMS, "and it is spent by the attempt"
     assert upstream.plans == []
 
 
-@pytest.mark.parametrize("state", [None, "", "forged"])
-def test_an_answer_without_the_server_s_own_state_is_none(executor, upstream, unconfirmed, state):
-    async def steps(client):
-        return await raw(client, unconfirmed, input_responses=yes(), request_state=state)
+@pytest.mark.parametrize("state", ["", "forged"])
+def test_a_state_that_is_not_the_servers_own_is_rejected(executor, upstream, unconfirmed, state):
+    """The protocol's 2026-07-28: a server must reject it; also where the call would need no question."""
 
-    assert is_question(in_two_steps(executor(), steps))
+    async def steps(client):
+        return await tried(client, unconfirmed, state), await tried(
+            client, {**unconfirmed, "confirm": True}, state
+        )
+
+    assert in_two_steps(executor(), steps) == (mcp_types.INVALID_PARAMS, mcp_types.INVALID_PARAMS)
+    assert upstream.plans == []
+
+
+def test_an_answer_without_a_state_is_none(executor, upstream, unconfirmed):
+    assert is_question(in_two_steps(executor(), lambda client: tried(client, unconfirmed, None)))
     assert upstream.plans == []
 
 

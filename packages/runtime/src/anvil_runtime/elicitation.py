@@ -32,6 +32,10 @@ WITH_FORMS = "2025-06-18"
 STATELESS = "2026-07-28"
 REQUEST = "answer"
 UNANSWERED = Reply("unanswered")
+STALE = (
+    "requestState is not one that this server gave out for this call, or it has been used or is older than"
+    " ten minutes. Nothing was sent. Make the call again without requestState: the question is asked anew."
+)
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,11 @@ def caller_of(
 def asker(
     context: Any, params: mcp_types.CallToolRequestParams, questions: Questions
 ) -> Callable[[Question], Reply] | None:
-    """The way to a person over this connection, or None."""
+    """The way to a person over this connection, or None.
+
+    Raises MCPError, an error of the protocol, for a state that was not given out for this very call, is used
+    up or too old (the protocol's 2026-07-28, multi round-trip requests: a server must reject it).
+    """
     from mcp_types.version import is_version_at_least  # noqa: PLC0415
 
     if not is_version_at_least(context.protocol_version, WITH_FORMS):
@@ -109,9 +117,18 @@ def asker(
         return None
     if is_version_at_least(context.protocol_version, STATELESS):
         asked = questions.take(params.request_state, params.name, params.arguments)
+        if asked is None and params.request_state is not None:
+            raise stale()
         answer = (params.input_responses or {}).get(REQUEST)
         return partial(answered, asked, answer)
     return partial(ask_from_worker, context)
+
+
+def stale() -> Exception:
+    import mcp_types  # noqa: PLC0415
+    from mcp.shared.exceptions import MCPError  # noqa: PLC0415
+
+    return MCPError(mcp_types.INVALID_PARAMS, STALE)
 
 
 def answered(asked: Question | None, answer: Any, question: Question) -> Reply:
