@@ -156,7 +156,7 @@ def test_what_else_is_said():
         "Lists.",
         "The API has marked it as deprecated.",
         "Pages its results: `limit`, `page`.",
-        "Starts work that goes on after the answer; ask for its state afterwards.",
+        "May answer before it is ready (202); call it again later.",
     ]
 
 

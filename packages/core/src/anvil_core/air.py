@@ -299,9 +299,17 @@ class Controls(Frozen):
 
 
 class Pagination(Frozen):
-    """How the document pages its results: the query arguments that steer it."""
+    """How the document pages its results: the arguments that steer it, ``body.x`` for one in the body.
+
+    ``steer`` says which page (its cursor, number or offset), ``size`` how much is on one, ``next`` where the
+    answer tells the next cursor. Style "link": the API names the next page in a header only.
+    """
 
     arguments: tuple[str, ...]
+    style: Literal["cursor", "page", "offset", "link"] | None = None
+    steer: str | None = None
+    size: str | None = None
+    next: str | None = None
 
 
 class Operation(Frozen):
@@ -309,7 +317,8 @@ class Operation(Frozen):
 
     ``id`` is dotted (service.resource.action), ``name`` is the tool's name. ``auth`` is a list of
     alternatives, each a list of scheme ids that are needed together; empty means none is declared.
-    ``scopes`` are those that an OAuth2 scheme must grant, by its id.
+    ``scopes`` are those that an OAuth2 scheme must grant, by its id. ``status_tool`` is the tool that tells
+    of work that this one starts.
     """
 
     id: str
@@ -329,6 +338,7 @@ class Operation(Frozen):
     scopes: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     pagination: Pagination | None = None
     long_running: bool = False
+    status_tool: str | None = None
     state: State = "generated"
     deprecated: bool = False
     evidence: tuple[Evidence, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anvil_core.air import Air, JsonSchema, KeyForm, Operation
+    from anvil_core.air import Air, JsonSchema, KeyForm, Operation, Pagination
 
 PREVIEW_DESCRIPTION = (
     "Shows the exact request that an operation would send, and sends nothing. "
@@ -102,8 +102,24 @@ def contract_sentences(operation: Operation) -> list[str]:
     if operation.deprecated:
         said.append("The API has marked it as deprecated.")
     if operation.pagination:
-        pages = ", ".join(f"`{name}`" for name in operation.pagination.arguments)
-        said.append(f"Pages its results: {pages}.")
-    if operation.long_running:
-        said.append("Starts work that goes on after the answer; ask for its state afterwards.")
+        said.append(_paging_sentence(operation.pagination))
+    if operation.long_running and effect.kind == "read":
+        said.append("May answer before it is ready (202); call it again later.")
+    elif operation.long_running:
+        asked = f" with `{operation.status_tool}`" if operation.status_tool else ""
+        said.append(f"Starts work that goes on after the answer; ask for its state afterwards{asked}.")
     return said
+
+
+def _paging_sentence(paging: Pagination) -> str:
+    size = f"; `{paging.size}` sets how much is on one" if paging.size else ""
+    if paging.style == "cursor":
+        cursor = f"the value of `{paging.next}`" if paging.next else "the cursor"
+        return f"Pages its results: `{paging.steer}` takes {cursor} of the page before{size}."
+    if paging.style == "page":
+        return f"Pages its results: `{paging.steer}` says which page{size}."
+    if paging.style == "offset":
+        return f"Pages its results: `{paging.steer}` says from where on{size}."
+    if paging.style == "link":
+        return f"Its answer may be one page of several{size}."
+    return f"Pages its results: {', '.join(f'`{name}`' for name in paging.arguments)}."

@@ -18,6 +18,7 @@ from anvil_generator.entries import by_operation, key, place_of
 from anvil_generator.errors import Failed, failure
 from anvil_generator.grounds import Words
 from anvil_generator.manifest import NOTHING_SAID
+from anvil_generator.paging import with_status_tools
 from anvil_generator.selection import NOT_SELECTED, Selection, select
 from anvil_generator.sources import origin, read
 
@@ -102,7 +103,7 @@ def compile_project(
         _with_ground(operation, words[key(one.found)], project)
         for operation, one in zip(operations, contracted, strict=True)
     )
-    operations = tuple(sorted(operations, key=lambda operation: operation.name))
+    operations = with_status_tools(tuple(sorted(operations, key=lambda operation: operation.name)))
     approved = [operation for operation in operations if operation.state == "approved"]
     previewed = any(operation.effect.kind == "mutation" for operation in approved)
     air = Air(service=service, preview=names.RESERVED if previewed else None, operations=operations)

@@ -14,10 +14,9 @@ from anvil_core.air import (
     Input,
     KeyForm,
     Operation,
-    Pagination,
 )
 from anvil_core.problems import Problem
-from anvil_generator import grounds
+from anvil_generator import grounds, paging
 from anvil_generator.inference import REASONS, infer, key_form, needed_confirmation
 from anvil_generator.manifest import ManifestConfirmation, ManifestOperation
 from anvil_generator.sources import assemble
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from anvil_generator.sources import FoundOperation
 
 FLOOR = frozenset({"financial", "destructive"})
-PAGING = frozenset({"cursor", "limit", "offset", "page", "page_size", "pagesize", "per_page", "start_cursor"})
 
 
 @dataclass
@@ -319,6 +317,9 @@ def _operation(
 ) -> Operation:
     parameters = tuple(one for one in found.parameters if one is not draft.key_parameter)
     shape = assemble(parameters, found.body, found.definitions)
+    paged, paged_because = paging.pagination(found, parameters, draft.effect.kind)
+    goes_on, goes_on_because = paging.long_running(found)
+    draft.evidence += [one for one in (paged_because, goes_on_because) if one]
     state = (
         "blocked"
         if said.state == "blocked"
@@ -342,8 +343,8 @@ def _operation(
         controls=_controls(draft, set(shape["properties"])),
         auth=auth,
         scopes={} if auth != found.auth else found.scopes,
-        pagination=_pagination(parameters),
-        long_running="202" in found.statuses,
+        pagination=paged,
+        long_running=goes_on,
         state=state,
         deprecated=found.deprecated,
         evidence=tuple(draft.evidence),
@@ -366,10 +367,3 @@ def _free(name: str, taken: set[str]) -> str:
     while name in taken:
         name = f"anvil_{name}"
     return name
-
-
-def _pagination(parameters: tuple[Parameter, ...]) -> Pagination | None:
-    arguments = tuple(
-        one.argument for one in parameters if one.location == "query" and one.name.lower() in PAGING
-    )
-    return Pagination(arguments=arguments) if arguments else None

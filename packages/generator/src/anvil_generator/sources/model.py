@@ -51,10 +51,11 @@ class Server:
 class FoundOperation:
     """One operation as the document describes it, before anything is inferred from it.
 
-    ``auth`` and ``scopes`` are as in ``Operation``; ``statuses`` are the declared success
-    codes; ``definitions`` are the ``$defs`` that parameters and body reach. The output's schema
-    carries its own. ``servers`` are those that it or its path item names for itself. ``places`` are of
-    what its contract may rest on: "security", "x-reversible", and each parameter as "header Some-Name".
+    ``auth`` and ``scopes`` are as in ``Operation``; ``statuses`` are the declared success codes,
+    ``answer_headers`` the names of their headers; ``definitions`` are the ``$defs`` that parameters and
+    body reach. The output's schema carries its own. ``servers`` are those that it or its path item names
+    for itself. ``places`` are of what its contract may rest on: "security", "x-reversible", and each
+    parameter as "header Some-Name".
     """
 
     source: SourceRef
@@ -72,6 +73,7 @@ class FoundOperation:
     statuses: tuple[str, ...]
     extensions: dict[str, Any]
     servers: tuple[Server, ...] = ()
+    answer_headers: tuple[str, ...] = ()
     places: dict[str, Place] = field(default_factory=dict, compare=False)
 
     def plain(self) -> dict[str, Any]:
@@ -79,7 +81,8 @@ class FoundOperation:
         made: dict[str, Any] = _plain(self)
         for part in ("line", "pointer"):
             del made["source"][part]
-        return made if self.scopes else {key: part for key, part in made.items() if key != "scopes"}
+        # What came later is left out where there is none, so that older marks stay good.
+        return {key: part for key, part in made.items() if part or key not in {"answer_headers", "scopes"}}
 
 
 def _plain(value: Any) -> Any:

@@ -190,6 +190,7 @@ def _operation(around: Surroundings, place: Place) -> FoundOperation:
         extensions={key: item for key, item in value.items() if key.startswith("x-")},
         servers=own_servers,
         places=places.of(raw, value, pointer, declared),
+        answer_headers=outputs.headers(raw, responses, (*pointer, "responses")),
     )
 
 

@@ -25,6 +25,16 @@ def statuses(responses: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sorted(declared))
 
 
+def headers(raw: Raw, responses: dict[str, Any], pointer: Pointer) -> tuple[str, ...]:
+    """The names of the headers that the success answers declare."""
+    found: set[str] = set()
+    for code in statuses(responses):
+        response, _ = raw.object_at(responses[code], (*pointer, code), "a response")
+        declared = response.get("headers")
+        found |= {str(name) for name in declared} if isinstance(declared, dict) else set()
+    return tuple(sorted(found))
+
+
 def read(raw: Raw, definitions: Definitions, responses: Any, pointer: Pointer) -> Output:
     """The first success answer in JSON; ``default`` counts only where no success code is declared.
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Direction = Literal["request", "response"]
 _ANNOTATIONS = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+_MOST_PARTS = 500
 _NOT_SENT = {"request": "readOnly", "response": "writeOnly"}
 
 
@@ -134,7 +135,7 @@ def _without_unsent(conversion: Conversion, value: dict[str, Any], out: JsonSche
     """A read-only property is not required of a caller, a write-only one not of an answer."""
     if "required" not in out:
         return
-    unsent = _unsent_properties(conversion, value, pointer, depth=0)
+    unsent = _unsent_properties(conversion, value, pointer, set())
     required = [name for name in out["required"] if name not in unsent]
     if required:
         out["required"] = required
@@ -142,10 +143,11 @@ def _without_unsent(conversion: Conversion, value: dict[str, Any], out: JsonSche
         del out["required"]
 
 
-def _unsent_properties(conversion: Conversion, value: Any, pointer: Pointer, depth: int) -> set[str]:
+def _unsent_properties(conversion: Conversion, value: Any, pointer: Pointer, seen: set[Pointer]) -> set[str]:
     """Names that this schema, or a part of its ``allOf``, marks as going the other way only."""
-    if not isinstance(value, dict) or depth > 10:
+    if not isinstance(value, dict) or pointer in seen or len(seen) > _MOST_PARTS:
         return set()
+    seen.add(pointer)
     mark = _NOT_SENT[conversion.direction]
     found: set[str] = set()
     properties = value.get("properties")
@@ -156,5 +158,5 @@ def _unsent_properties(conversion: Conversion, value: Any, pointer: Pointer, dep
     parts = value.get("allOf")
     for index, item in enumerate(parts if isinstance(parts, list) else ()):
         there, at = conversion.raw.follow(item, (*pointer, "allOf", str(index)))
-        found |= _unsent_properties(conversion, there, at, depth + 1)
+        found |= _unsent_properties(conversion, there, at, seen)
     return found
