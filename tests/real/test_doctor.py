@@ -9,9 +9,10 @@ from anvil_shims.claude import doctor as claude_doctor
 from anvil_shims.claude import install as claude_install
 from anvil_shims.codex import doctor, install
 from anvil_shims.installing import bundle_files
+from anvil_shims.installing.actions import Verified
 
 pytestmark = pytest.mark.timeout(120)
-VERIFIED = ("0.171.0", "0.171.0")
+VERIFIED = Verified("0.171.0", "0.171.0")
 OFF = "[features]\nhooks = false\n"
 
 
@@ -76,7 +77,7 @@ def test_claude_code(tmp_path):
     bundle = bundle_files.open_bundle(homes.make_bundle(tmp_path / "bundle"), "claude")
 
     def wrong() -> dict[str, str]:
-        found = claude_doctor.checks(bundle, home.where, ("2.1.295", "2.1.332"))
+        found = claude_doctor.checks(bundle, home.where, Verified("2.1.295", "2.1.332"))
         return {check.id: check.state for check in found if not check.ok}
 
     assert wrong() == {"plugin-installed": "absent", "plugin-enabled": "absent"}

@@ -115,6 +115,7 @@ def _harness_files(compiled: Compiled, facts: dict[str, str]) -> Iterator[Emitte
             "names": harness.names(compiled.air.service.id),
             "state": names.state_name(compiled.air.service.id, str(compiled.air.service.origin)),
             "contract": harness.contract,
+            "verified": harness.verified,
             "variables": credentials.variables(compiled.air),
             "asked_by_form": _asked_by_form(compiled.air),
         }
@@ -252,7 +253,10 @@ def _bundle_facts(compiled: Compiled, facts: dict[str, str], files: list[Emitted
         "service": compiled.air.service.id,
         "version": facts["version"],
         "revision": compiled.revision,
-        "harnesses": {harness.id: harness.verified.model_dump() for harness in compiled.harnesses},
+        "harnesses": {
+            harness.id: harness.verified.model_dump(include={"minimum", "newest"})
+            for harness in compiled.harnesses
+        },
         "files": {
             file.path: hashlib.sha256(file.data).hexdigest()
             for file in sorted(files, key=lambda one: one.path)

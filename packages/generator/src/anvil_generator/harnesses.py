@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import jinja2
 import tomllib
+from pydantic import Field
 
 import hookcore
 from anvil_core.air import Frozen
@@ -29,11 +30,18 @@ if TYPE_CHECKING:
 CORE_FILE = "hookcore.py"
 
 
+VERIFIED_FILE = "verified.json"
+
+
 class Verified(Frozen):
-    """The range of the harness's versions that our facts were measured on."""
+    """The range of the harness's versions in which what we rely on was seen to hold.
+
+    ``broken`` has each version that was recorded, with the facts that are otherwise there.
+    """
 
     minimum: str
     newest: str
+    broken: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,7 +104,7 @@ def _load(folder: Traversable) -> Harness:
     return Harness(
         id=contract["harness"],
         title=contract["title"],
-        verified=Verified.model_validate(contract["verified"]),
+        verified=_verified(folder, contract),
         contract=contract,
         folder=folder,
     )
@@ -106,6 +114,14 @@ def clients(chosen: Iterable[Harness]) -> Clients:
     """What the server knows of the clients that may start it: those of these harnesses."""
     found = (harness.client() for harness in chosen)
     return Clients(clients=tuple(client for client in found if client))
+
+
+def _verified(folder: Traversable, contract: Mapping[str, Any]) -> Verified:
+    """From the records where the harness has some (``nox -s docs``), else from its contract."""
+    file = folder / VERIFIED_FILE
+    if file.is_file():
+        return Verified.model_validate_json(file.read_text(encoding="utf-8"))
+    return Verified.model_validate(contract["verified"])
 
 
 def longest_prefixes(service_id: str) -> dict[str, str]:

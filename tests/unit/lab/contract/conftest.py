@@ -9,6 +9,7 @@ NPM = """#!/bin/sh
 echo "$2" >> "$(dirname "$0")/asked"
 case "$3" in
   dist-tags) cat "$(dirname "$0")/tags" ;;
+  versions) cat "$(dirname "$0")/versions" ;;
   dist.integrity) cat "$(dirname "$0")/integrity" ;;
   *) echo "what is $*" >&2; exit 1 ;;
 esac
@@ -29,6 +30,9 @@ def npm_program(tmp_path, monkeypatch):
     (programs / "npm").write_text(NPM)
     (programs / "npm").chmod(0o755)
     (programs / "tags").write_text('{"latest": "1.3.0", "next": "2.0.0"}')
+    (programs / "versions").write_text(
+        '["1.2.3", "1.2.10", "1.2.9", "1.3.0-rc.1", "1.3.0", "1.2.9-linux-x64"]'
+    )
     (programs / "integrity").write_text(f'"{NEW}"')
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
     return programs

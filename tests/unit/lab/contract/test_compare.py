@@ -102,7 +102,8 @@ def test_the_command_ends_with_3_where_something_breaks(record, tmp_path, monkey
     said = json.loads(capsys.readouterr().out)
     assert said["breaking"] is (code == 3)
     assert said["changes"][-1] == {
-        "path": "deny.bypass:told", "kind": "changed", "old": "old", "new": "new", "breaking": False
+        "path": "deny.bypass:told", "kind": "changed", "old": "old", "new": "new", "breaking": False,
+        "first": None,
     }  # fmt: skip
 
 

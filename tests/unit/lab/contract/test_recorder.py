@@ -54,5 +54,5 @@ def test_the_program_must_say_the_version_that_is_recorded(pin):
 
 def test_a_record_of_failures_is_none(pin):
     recorder._check_version([line(), line(version=None, error="x")], pin)
-    with pytest.raises(LabError, match="more than half"):
+    with pytest.raises(LabError, match="none of the probes"):
         recorder._check_version([line(version=None, error="x")], pin)

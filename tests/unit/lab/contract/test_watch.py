@@ -36,7 +36,7 @@ def observed(monkeypatch):
     """What the recorder will find; the pins that it was given."""
     facts, asked = {"deny.bypass": {"outcome": "blocked", "told": "new"}}, []
 
-    def made(harness, pin, _images, planted=None):
+    def made(harness, pin, _images, only=(), planted=None):
         asked.append(pin)
         seen = records.Record(harness=harness, version=pin.version, integrity=pin.integrity, facts=facts)
         return recorder.Recorded(seen, dict.fromkeys(facts, 1.0))
@@ -53,8 +53,10 @@ def test_the_watch_ends_with_3_where_the_newest_version_breaks_something(
     observed[0]["deny.bypass"]["outcome"] = outcome
     before = sorted(path for path in checkout.rglob("*") if path.is_file())
     assert command.main(["watch", harness, "--out", str(tmp_path / "out")]) == code
-    assert [pin.version for pin in observed[1]] == ["1.3.0"]
+    between = {"claude": [], "codex": ["1.2.9"]}[harness]  # what npm has between the pinned and the newest
+    assert [pin.version for pin in observed[1]] == ["1.3.0", *between]
     said = capsys.readouterr().out
+    assert f"first in `{'1.2.9' if between else '1.3.0'}`" in said
     assert "deny.bypass:told" in said
     assert ("## Breaking" in said) is (code == 3)
     assert (tmp_path / "out" / "comparison.md").read_text().strip() == said.strip()

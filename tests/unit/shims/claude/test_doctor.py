@@ -9,8 +9,9 @@ from support import fake_programs, homes
 
 from anvil_shims.claude import doctor, install
 from anvil_shims.installing import bundle_files
+from anvil_shims.installing.actions import Verified
 
-VERIFIED = ("2.1.295", "2.1.332")
+VERIFIED = Verified("2.1.295", "2.1.332")
 TAKEN = "plugin_anvil-pets_api"
 
 

@@ -9,8 +9,9 @@ from support import fake_programs, homes
 
 from anvil_shims.codex import doctor, install
 from anvil_shims.installing import bundle_files
+from anvil_shims.installing.actions import Verified
 
-VERIFIED = ("0.171.0", "0.171.0")
+VERIFIED = Verified("0.171.0", "0.171.0")
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from anvil_generator.actions import (
     told,
 )
 from anvil_shims.installing import records
-from anvil_shims.installing.actions import Check
+from anvil_shims.installing.actions import Check, Verified
 from anvil_shims.installing.bundle_files import Bundle
 
 
@@ -41,7 +41,8 @@ def doctor(
     with told():
         folders = [target] if target else [Path(one.bundle) for one in records.find(where, harness.id)]
     bundles: list[Bundle | None] = [bundle_in(folder, harness) for folder in folders]
-    verified = (harness.verified.minimum, harness.verified.newest)
+    known = harness.verified
+    verified = Verified(known.minimum, known.newest, known.broken)
     failed = 0
     found: list[dict[str, object]] = []
     for bundle in bundles or [None]:

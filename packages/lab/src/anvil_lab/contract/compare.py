@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from anvil_lab.contract.record import Record
 
 Kind = Literal["added", "removed", "changed"]
@@ -19,6 +21,8 @@ class Change:
     old: Any
     new: Any
     breaking: bool
+    # The first version that differs, where the versions between were looked at.
+    first: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,14 @@ class Comparison:
         """Also whether anything that is relied on has changed, for those who only want to know that."""
         return {**asdict(self), "breaking": bool(self.breaking)}
 
-    def markdown(self, says: dict[str, str]) -> str:
+    def markdown(self, says: Mapping[str, str]) -> str:
         """The list as people read it; `says` is what each probe is about."""
-        lines = [f"# {self.harness} {self.old} -> {self.new}", "", self._summary(), ""]
+        return "\n".join(
+            (f"# {self.harness} {self.old} -> {self.new}", "", self._summary(), "", self.lists(says))
+        )
+
+    def lists(self, says: Mapping[str, str]) -> str:
+        lines: list[str] = []
         for title, chosen in (
             ("Breaking: the contract relies on it", self.breaking),
             ("Other changes", tuple(change for change in self.changes if not change.breaking)),
@@ -71,13 +80,15 @@ def compare(old: Record, new: Record, relied: dict[str, Any]) -> Comparison:
     return Comparison(new.harness, old.version, new.version, tuple(changes))
 
 
-def _described(change: Change, says: dict[str, str]) -> list[str]:
+def _described(change: Change, says: Mapping[str, str]) -> list[str]:
     probe = change.path.split(":", 1)[0]
     lines = [f"- {_code(change.path)}, {change.kind}: {says.get(probe, 'a probe that is no longer there')}"]
     if change.kind != "added":
         lines.append(f"  - was {_code(change.old)}")
     if change.kind != "removed":
         lines.append(f"  - is {_code(change.new)}")
+    if change.first is not None:
+        lines.append(f"  - first in {_code(change.first)}")
     return lines
 
 

@@ -38,7 +38,7 @@ def read(path: Path) -> dict[str, str]:
 
 def write(path: Path, known: dict[str, str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"{version} {known[version]}\n" for version in sorted(known, key=_order)]
+    lines = [f"{version} {known[version]}\n" for version in sorted(known, key=order)]
     path.write_text("".join(lines), encoding="utf-8")
 
 
@@ -63,6 +63,6 @@ def resolve(pinned: HarnessPin, version: str, known: dict[str, str], *, ask: boo
     return found
 
 
-def _order(version: str) -> tuple[tuple[int, int | str], ...]:
+def order(version: str) -> tuple[tuple[int, int | str], ...]:
     parts = version.replace("-", ".").replace("+", ".").split(".")
     return tuple((0, int(part)) if part.isdigit() else (1, part) for part in parts)

@@ -13,6 +13,7 @@ from anvil_lab.errors import LabError, UnavailableError
 if TYPE_CHECKING:
     from anvil_lab.pins import HarnessPin
 
+_RELEASE = re.compile(r"\d+\.\d+\.\d+")
 VERSION = re.compile(r"\d+\.\d+\.\d+([-+.][0-9A-Za-z.-]+)?")
 
 
@@ -23,6 +24,15 @@ def newest(package: str) -> str:
     if not isinstance(version, str) or not VERSION.fullmatch(version):
         raise LabError(f"npm names no newest version of {package}: {tags!r}")
     return version
+
+
+def versions(pin: HarnessPin) -> list[str]:
+    """All versions that npm has with the pin's build, but those before a release; unsorted."""
+    listed = _view(pin.package, "versions")
+    if not isinstance(listed, list):
+        raise LabError(f"npm names no versions of {pin.package}: {listed!r}")
+    ours = (str(name).removesuffix(pin.build) for name in listed if str(name).endswith(pin.build))
+    return [version for version in ours if _RELEASE.fullmatch(version)]
 
 
 def published(pin: HarnessPin, version: str) -> HarnessPin:

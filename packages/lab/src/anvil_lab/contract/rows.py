@@ -60,11 +60,12 @@ class Serves(_Frozen):
 
 
 class Call(_Frozen):
-    """The model's one call: a tool of the plugin's server, or a whole name."""
+    """The model's one call: a tool of the plugin's server, or a whole name. `filler` letters make it long."""
 
     tool: str | None = None
     name: str | None = None
     args: dict[str, Any] = {}
+    filler: int = 0
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -148,4 +149,6 @@ def as_json(probes: list[Probe]) -> str:
         for hook in row["hooks"]:
             hook["does"] = {key: value for key, value in hook["does"].items() if value is not None}
         row["call"] = {key: value for key, value in row["call"].items() if value is not None}
+        if filler := row["call"].pop("filler"):
+            row["call"]["args"]["filler"] = "x" * filler
     return json.dumps(dumped)

@@ -185,12 +185,13 @@ def _command(scene: Scene) -> Evidence:
 
 
 def _essence(said: Json) -> Json:
-    """Of what the program says about a plugin: what it found wrong, and what it would load."""
-    manifest, provides = said.get("manifest", {}), said.get("provides", {})
+    """Of what the program says about a plugin: what is wrong in all its files, and what it would load."""
+    parts = [said.get("manifest") or {}, *(said.get("contents") or [])]
     found = {
-        kind: [item.get("message") for item in manifest.get(kind, [])] for kind in ("errors", "warnings")
+        kind: [one.get("message") for part in parts for one in part.get(kind, [])]
+        for kind in ("errors", "warnings")
     }
-    return {"success": said.get("success"), **found, "skills": provides.get("skills")}
+    return {"success": said.get("success"), **found, "skills": (said.get("provides") or {}).get("skills")}
 
 
 def _install(scene: Scene, environment: dict[str, str]) -> None:

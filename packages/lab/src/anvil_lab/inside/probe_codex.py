@@ -183,7 +183,7 @@ def act_out(row: Json, root: Path) -> Evidence:
         version = run([PROGRAM, "--version"], environment, scene.project)["stdout"].split()[-1]
         refused = _install(scene, environment)
         if refused:
-            evidence = Evidence(error=refused)
+            evidence = Evidence(error=Evidence(paths=scene.paths()).plain(refused))
         elif row["command"] is not None:
             evidence = _command(scene, environment)
         else:

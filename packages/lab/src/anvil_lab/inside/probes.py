@@ -48,7 +48,7 @@ def observe(harness: str, row: Json, folder: Path) -> Json:
     return {"id": row["id"], "facts": facts, "version": evidence.version, "seconds": seconds}
 
 
-def main(harness: str, rows: str, workers: str = "2") -> None:
+def main(harness: str, rows: str, workers: str = "3") -> None:
     listed = json.loads(Path(rows).read_text(encoding="utf-8"))
     with ThreadPoolExecutor(int(workers)) as pool:
         folder = Path.home() / "probes"

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anvil_shims.codex.plugin_files import Plugin
-    from anvil_shims.installing.actions import Surroundings
+    from anvil_shims.installing.actions import Surroundings, Verified
     from anvil_shims.installing.bundle_files import Bundle
 
 Settings = dict[Path, dict[str, Any]]
 
 
-def checks(bundle: Bundle | None, where: Surroundings, verified: tuple[str, str]) -> Iterator[Check]:
+def checks(bundle: Bundle | None, where: Surroundings, verified: Verified) -> Iterator[Check]:
     found = list(common_checks.program(PROGRAM, where, verified))
     yield from found
     settings: Settings = {}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anvil_shims.installing.bundle_files import Bundle
     from anvil_shims.installing.records import Record
@@ -61,6 +61,18 @@ class Check:
     state: str = ""
 
 
+@dataclass(frozen=True)
+class Verified:
+    """The lowest and the newest version of a harness in which what we rely on was seen to hold.
+
+    ``broken``: each recorded version, with the facts that are otherwise there.
+    """
+
+    minimum: str
+    newest: str
+    broken: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
 class Installer(Protocol):
     """A harness's ``install.py``."""
 
@@ -80,7 +92,5 @@ class Installer(Protocol):
 class Doctor(Protocol):
     """A harness's ``doctor.py``."""
 
-    def checks(
-        self, bundle: Bundle | None, where: Surroundings, verified: tuple[str, str]
-    ) -> Iterator[Check]:
-        """``verified``: the lowest and the newest version of the harness that our facts were measured on."""
+    def checks(self, bundle: Bundle | None, where: Surroundings, verified: Verified) -> Iterator[Check]:
+        """Each check as soon as it is made."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from anvil_shims.installing.actions import Surroundings
+    from anvil_shims.installing.actions import Surroundings, Verified
     from anvil_shims.installing.bundle_files import Bundle
     from anvil_shims.installing.keeping import Config
 
@@ -21,7 +21,7 @@ FIRST_START = 180.0  # it may have to install its packages
 FEW = 3
 
 
-def program(name: str, where: Surroundings, verified: tuple[str, str]) -> Iterator[Check]:
+def program(name: str, where: Surroundings, verified: Verified) -> Iterator[Check]:
     """The harness's own command, and whether we know this version of it."""
     try:
         found = programs.find(name, where)
@@ -29,23 +29,31 @@ def program(name: str, where: Surroundings, verified: tuple[str, str]) -> Iterat
         yield Check("cli", ok=False, found=f"{error.file} {error.message}", next=f"install {name}")
         return
     yield Check("cli", ok=True, found=str(found))
-    lowest, newest = verified
     try:
         version = programs.version(found, where)
     except ActionError as error:
         yield Check("version", ok=False, found=error.message, next=f"reinstall {name}", state="unknown")
         return
-    state = "verified"
-    if programs.numbers(version) < programs.numbers(lowest):
-        state = "older"
-    elif programs.numbers(version) > programs.numbers(newest):
-        state = "newer"
-    advice = {
-        "older": f"update {name} to {lowest} or newer: hooks of older ones do not hold",
-        "newer": f"this version was not tried yet: use {newest}, or look for a newer Anvil",
-    }
-    said = f"{version}; tried were {lowest} to {newest}"
-    yield Check("version", ok=state == "verified", found=said, next=advice.get(state, ""), state=state)
+    yield _version(name, version, verified)
+
+
+def _version(name: str, version: str, verified: Verified) -> Check:
+    """What the records say of this version, or of those around it."""
+    lowest, newest = verified.minimum, verified.newest
+    broken = verified.broken.get(version)
+    between = f"what we rely on holds in {lowest} to {newest}"
+    if programs.numbers(version) > programs.numbers(newest):
+        held = sum(not facts for facts in verified.broken.values())
+        known = f"; it held in each of the {held} versions tried of these" if held else ""
+        said = f"{version}: not tried yet; {between}{known}"
+        advice = f"use {newest}, or look for a newer Anvil; until then the server alone is sure to refuse"
+        return Check("version", ok=False, found=said, next=advice, state="newer")
+    if broken or programs.numbers(version) < programs.numbers(lowest):
+        facts = f"{len(broken)} facts are otherwise here, such as {few(broken)}" if broken else "not tried"
+        advice = f"update {name} to {lowest} or newer: hooks of older ones do not hold"
+        return Check("version", ok=False, found=f"{version}: {facts}; {between}", next=advice, state="older")
+    said = f"{version}: tried, and {between}" if broken is not None else f"{version}: {between}"
+    return Check("version", ok=True, found=said, state="verified")
 
 
 def configuration(config: Config) -> tuple[dict[str, Any], Check | None]:
