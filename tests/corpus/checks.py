@@ -157,5 +157,6 @@ def _contract(operation: Operation) -> dict[str, Any]:
     for key in ("line", "pointer"):
         del data["source"][key]
     for evidence in data["evidence"]:
-        del evidence["line"]
+        for key in ("line", "pointer"):
+            evidence.pop(key, None)
     return data
