@@ -126,13 +126,15 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """What the hook and the server cost, in dist/bench. Warns and never fails. ``-- hook``, ``-- server``."""
+    """What hook, server and compile cost, in dist/bench. Warns, never fails. ``-- hook server compile``."""
     install(session, "fastmcp==4.2.3", packages=("core", "shims", "runtime", "generator"))
-    wanted = session.posargs or ["hook", "server"]
+    wanted = session.posargs or ["hook", "server", "compile"]
     if "hook" in wanted:
         session.run("python", "tests/bench/hook_latency.py")
     if "server" in wanted:
         session.run("python", "tests/bench/server_overhead.py")
+    if "compile" in wanted:
+        session.run("python", "tests/bench/compile_speed.py")
 
 
 @nox.session

@@ -31,22 +31,22 @@ class Cost:
 
 def compile_bundle(target: Path, out: Path, seed: int = 0) -> Cost:
     """Compile with the hashes of Python in another order for each seed; SystemExit where it fails."""
-    command = ("-m", "anvil_generator", "compile", str(target), "--out", str(out))
+    command = (sys.executable, "-m", "anvil_generator", "compile", str(target), "--out", str(out))
     seconds, megabytes = run(*command, PYTHONHASHSEED=str(seed))
     return Cost(seconds, megabytes, *_tree(out))
 
 
-def run(*arguments: str, **environ: str) -> tuple[float, float]:
-    """Seconds and megabytes of this Python with the arguments."""
+def run(*command: str, **environ: str) -> tuple[float, float]:
+    """Seconds and megabytes of a command; SystemExit where it fails."""
     done = subprocess.run(
-        [sys.executable, "-I", "-S", __file__, sys.executable, *arguments],
+        [sys.executable, "-I", "-S", __file__, *command],
         env={**os.environ, **environ},
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
     if done.returncode != 0:
-        raise SystemExit(f"{' '.join(arguments)}: {done.stderr[-2000:]}")
+        raise SystemExit(f"{' '.join(command)}: {done.stderr[-2000:]}")
     seconds, megabytes = json.loads(done.stdout.splitlines()[-1])
     return seconds, megabytes
 
