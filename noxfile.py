@@ -86,9 +86,12 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def property(session: nox.Session) -> None:  # noqa: A001  # the session's name
-    """Hook and executor on 15,000 generated calls: ``-- --seed 7 --calls 50000``."""
-    install(session, packages=("core", "shims", "runtime", "generator"))
+    """Hook and executor on 15,000 generated calls, ``-- --seed 7 --calls 50000``; 2,000 documents."""
+    tools = ("pytest", "pytest-httpserver", "hypothesis", "pytest-timeout")
+    install(session, *tools, packages=("core", "shims", "runtime", "generator"))
     session.run("python", "tests/property/agreement_at_size.py", *session.posargs)
+    many = {"ANVIL_DOCUMENTS": "2000"}
+    session.run("pytest", "tests/property/test_documents.py", env=many)
 
 
 @nox.session(name="mcp-conformance", default=False)
