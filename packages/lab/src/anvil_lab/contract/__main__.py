@@ -1,9 +1,10 @@
 """Contract records.
 
 python -m anvil_lab.contract record HARNESS [VERSION] [--only ROW...] [--out FILE]
-python -m anvil_lab.contract compare OLD NEW [--bisect] [--json]
+python -m anvil_lab.contract compare OLD NEW [--only ROW...] [--bisect] [--json]
 python -m anvil_lab.contract watch HARNESS --out FOLDER [--open-pr-body FILE]
 python -m anvil_lab.contract bump HARNESS FOLDER
+python -m anvil_lab.contract docs [--check]
 
 `compare` and `watch` end with 3 where a fact has changed that the harness's contract relies on. Every command
 ends with 1 where it failed.
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 from anvil_lab import files, pins
-from anvil_lab.contract import bump, compare, integrity, message, record, recorder, relied, rows, watch
+from anvil_lab.contract import bump, compare, integrity, message, page, record, recorder, relied, rows, watch
 from anvil_lab.errors import LabError
 
 DRIFT = 3
@@ -26,7 +27,7 @@ DRIFT = 3
 
 def main(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
-    verbs = {"record": _record, "compare": _compare, "watch": _watch, "bump": _bump}
+    verbs = {"record": _record, "compare": _compare, "watch": _watch, "bump": _bump, "docs": _docs}
     try:
         return verbs[given.verb](pins.find_images().parent, given)
     except LabError as error:
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     comparing.add_argument("old", type=Path)
     comparing.add_argument("new", type=Path)
     comparing.add_argument("--bisect", action="store_true", help="name the version of each difference")
+    comparing.add_argument("--only", nargs="+", metavar="ROW", default=(), help="the facts of these probes")
     comparing.add_argument("--json", action="store_true")
     watching = verbs.add_parser("watch", help="record the newest version and compare it with the pinned one")
     watching.add_argument("harness")
@@ -56,6 +58,10 @@ def _parser() -> argparse.ArgumentParser:
     bumping = verbs.add_parser("bump", help="pin the version that a watch has recorded; runs no program")
     bumping.add_argument("harness")
     bumping.add_argument("folder", type=Path, help="the folder that the watch has written")
+    writing = verbs.add_parser(
+        "docs", help="write what is made from the records: the page, and verified.json"
+    )
+    writing.add_argument("--check", action="store_true", help="write nothing; end with 1 where one is old")
     return parser
 
 
@@ -91,7 +97,7 @@ def _record(root: Path, given: argparse.Namespace) -> int:
 
 
 def _compare(root: Path, given: argparse.Namespace) -> int:
-    first, second = record.read(given.old), record.read(given.new)
+    first, second = (record.read(path).part(given.only) for path in (given.old, given.new))
     if first.harness != second.harness:
         raise LabError(f"{given.old} is of {first.harness}, {given.new} of {second.harness}")
     found = compare.compare(first, second, relied.load(root, second.harness))
@@ -117,6 +123,22 @@ def _bump(root: Path, given: argparse.Namespace) -> int:
     pinned = bump.bump(root, given.harness, given.folder)
     print(f"{given.harness}: {f'{pinned} is pinned now' if pinned else 'the pin is the newest'}")
     return 0
+
+
+def _docs(root: Path, given: argparse.Namespace) -> int:
+    old = [path for path, text in page.files(root) if not _is(path, text)]
+    if given.check and old:
+        names = ", ".join(str(path.relative_to(root)) for path in old)
+        raise LabError(f"older than the records: {names}. Run `nox -s docs` and commit what it writes")
+    for path, text in page.files(root):
+        if path in old:
+            files.write(path, text)
+            print(path)
+    return 0
+
+
+def _is(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text(encoding="utf-8") == text
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from anvil_lab.errors import LabError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 FOLDER = Path("contracts")
 
@@ -33,6 +33,11 @@ class Record(BaseModel):
     def leaves(self) -> dict[str, Any]:
         """The facts as {`probe:facet/key/key`: value}; an empty object is a leaf too."""
         return dict(_leaves(self.facts))
+
+    def part(self, rows: Sequence[str]) -> Record:
+        """The facts of these probes alone; all of them where none is named."""
+        chosen = {name: fact for name, fact in self.facts.items() if name in rows}
+        return self.model_copy(update={"facts": chosen}) if rows else self
 
     @property
     def errors(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from anvil_lab import files, pins
-from anvil_lab.contract import integrity, npm, record, recorder, relied, rows
+from anvil_lab.contract import integrity, message, npm, record, recorder, relied, rows
 from anvil_lab.contract.bisect import Steps, bisect
 from anvil_lab.contract.compare import Comparison, compare
 
@@ -36,10 +36,7 @@ def watch(
     Tests choose rows with `only`, and plant a change before the program.
     """
     pinned = pins.load(root / pins.FOLDER).of(harness)
-    committed = record.read(record.place(root, harness, pinned.version))
-    if only:
-        chosen = {row: committed.facts[row] for row in only}
-        committed = committed.model_copy(update={"facts": chosen})
+    committed = record.read(record.place(root, harness, pinned.version)).part(only)
     newest = resolve(root, harness)
     made = recorder.record(harness, newest, root / pins.FOLDER, only=only, planted=planted)
     for name, seconds in sorted(made.seconds.items(), key=lambda item: -item[1])[:5]:
@@ -80,7 +77,10 @@ def write(root: Path, old: record.Record, new: record.Record, out: Path) -> Comp
     for old_record in out.glob("*.json"):
         old_record.unlink()  # of an earlier watch
     files.write(out / f"{new.version}.json", new.text())
-    files.write(out / "comparison.json", json.dumps(found.as_json(), indent=1) + "\n")
+    files.write(
+        out / "comparison.json",
+        json.dumps({**found.as_json(), "action": message.action(found)}, indent=1) + "\n",
+    )
     files.write(out / "comparison.md", found.markdown(says))
     return found
 
