@@ -88,9 +88,12 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def property(session: nox.Session) -> None:  # noqa: A001  # the session's name
-    """Hook and executor on 15,000 generated calls: ``-- --seed 7 --calls 50000``."""
-    install(session, packages=("core", "shims", "runtime", "generator"))
+    """Hook and executor on 15,000 generated calls, ``-- --seed 7 --calls 50000``; 2,000 documents."""
+    tools = ("pytest", "pytest-httpserver", "hypothesis", "pytest-timeout")
+    install(session, *tools, packages=("core", "shims", "runtime", "generator"))
     session.run("python", "tests/property/agreement_at_size.py", *session.posargs)
+    many = {"ANVIL_DOCUMENTS": "2000"}
+    session.run("pytest", "tests/property/test_documents.py", env=many)
 
 
 @nox.session(name="mcp-conformance", default=False)
@@ -128,13 +131,15 @@ def mutants(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """What the hook and the server cost, in dist/bench. Warns and never fails. ``-- hook``, ``-- server``."""
+    """What hook, server and compile cost, in dist/bench. Warns, never fails. ``-- hook server compile``."""
     install(session, "fastmcp==4.2.3", packages=("core", "shims", "runtime", "generator"))
-    wanted = session.posargs or ["hook", "server"]
+    wanted = session.posargs or ["hook", "server", "compile"]
     if "hook" in wanted:
         session.run("python", "tests/bench/hook_latency.py")
     if "server" in wanted:
         session.run("python", "tests/bench/server_overhead.py")
+    if "compile" in wanted:
+        session.run("python", "tests/bench/compile_speed.py")
 
 
 @nox.session

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cost:
-    """``seconds`` and ``megabytes`` of the whole process; ``size`` and ``digest`` of the bundle's files."""
+    """What the whole process took, by the clock and of the processor, and its peak memory.
+
+    ``size`` and ``digest`` are of the bundle's files.
+    """
 
     seconds: float
+    processor: float
     megabytes: float
     size: int
     digest: str
@@ -31,24 +35,23 @@ class Cost:
 
 def compile_bundle(target: Path, out: Path, seed: int = 0) -> Cost:
     """Compile with the hashes of Python in another order for each seed; SystemExit where it fails."""
-    command = ("-m", "anvil_generator", "compile", str(target), "--out", str(out))
-    seconds, megabytes = run(*command, PYTHONHASHSEED=str(seed))
-    return Cost(seconds, megabytes, *_tree(out))
+    command = (sys.executable, "-m", "anvil_generator", "compile", str(target), "--out", str(out))
+    return Cost(*run(*command, PYTHONHASHSEED=str(seed)), *_tree(out))
 
 
-def run(*arguments: str, **environ: str) -> tuple[float, float]:
-    """Seconds and megabytes of this Python with the arguments."""
+def run(*command: str, **environ: str) -> tuple[float, float, float]:
+    """Seconds, processor seconds and megabytes of a command; SystemExit where it fails."""
     done = subprocess.run(
-        [sys.executable, "-I", "-S", __file__, sys.executable, *arguments],
+        [sys.executable, "-I", "-S", __file__, *command],
         env={**os.environ, **environ},
         capture_output=True,
         encoding="utf-8",
         check=False,
     )
     if done.returncode != 0:
-        raise SystemExit(f"{' '.join(arguments)}: {done.stderr[-2000:]}")
-    seconds, megabytes = json.loads(done.stdout.splitlines()[-1])
-    return seconds, megabytes
+        raise SystemExit(f"{' '.join(command)}: {done.stderr[-2000:]}")
+    seconds, processor, megabytes = json.loads(done.stdout.splitlines()[-1])
+    return seconds, processor, megabytes
 
 
 def _tree(folder: Path) -> tuple[int, str]:
@@ -66,7 +69,7 @@ def main() -> int:
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
-    print(json.dumps([seconds, usage.ru_maxrss / 1024]))
+    print(json.dumps([seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024]))
     return process.returncode
 
 

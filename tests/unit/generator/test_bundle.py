@@ -11,7 +11,7 @@ import yaml
 
 import anvil_runtime
 import hookcore
-from anvil_core.air import Air
+from anvil_core import air_file
 from anvil_core.clients import Clients
 from anvil_generator.approvals import Approval, Approvals, fingerprint, write_approvals
 from anvil_generator.bundle import plan, plugin_version
@@ -61,10 +61,10 @@ def test_dumped_files_are_models_and_read_back(planned):
         "air.json", "bundle.json", "catalog.json", "mcp/clients.json", "report.json",
         "tests/conformance.json",
     }  # fmt: skip
-    air = Air.model_validate_json(files["air.json"].data)
+    air = air_file.read(files["air.json"].data)
     assert len(air.operations) == 5
     lines = files["air.json"].data.splitlines()
-    assert len(lines) == 7, "one operation per line"
+    assert [line[:6] for line in lines].count(b'{"id":') == 5, "one operation per line"
     assert files["air.json"].data.isascii()
 
 

@@ -6,9 +6,10 @@ Shapes follow the design's section 5; JSON Schemas inside are plain dictionaries
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -21,7 +22,15 @@ from anvil_core.names import LONGEST_SERVICE_ID, SERVICE_ID, TOOL_NAME
 from anvil_core.param_styles import Style  # noqa: TC001 - the models are built from it
 from anvil_core.secret_sources import Part, trouble
 
-JsonSchema = dict[str, Any]
+
+def _with_definitions(schema: dict[str, Any]) -> dict[str, Any]:
+    """What ``air_file`` shares is a list of names in the file only: a contract has the definitions."""
+    if not isinstance(schema.get("$defs", {}), dict):
+        raise ValueError("the definitions of the schema are missing")  # noqa: TRY004 - pydantic wants it
+    return schema
+
+
+JsonSchema = Annotated[dict[str, Any], AfterValidator(_with_definitions)]
 Location = Literal["path", "query", "header", "cookie"]
 Risk = Literal["none", "low", "medium", "high", "financial", "destructive"]
 State = Literal["generated", "review_required", "approved", "blocked"]

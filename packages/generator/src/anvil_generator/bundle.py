@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import anvil_core
 import anvil_runtime
-from anvil_core import catalog, names, tools
+from anvil_core import air_file, catalog, names, tools
 from anvil_generator import conformance, credentials, harnesses
 from anvil_generator.markdown import in_code, in_link, one_line, plain
 from anvil_generator.report import report
@@ -57,7 +57,7 @@ def plan(compiled: Compiled, author: str | None = None) -> list[EmittedFile]:
         *_skill_files(air),
         *_readme(compiled, facts),
         *_conformance_files(compiled),
-        EmittedFile("air.json", dump_air(air), "dumped"),
+        EmittedFile("air.json", air_file.write(air), "dumped"),
         EmittedFile("catalog.json", catalog.write(air, _prefixes(compiled)), "dumped"),
         EmittedFile("report.json", _dump(report(compiled)), "dumped"),
     ]
@@ -88,14 +88,6 @@ def plugin_version(api_version: str, revision: int) -> str:
     bounded = [int(number) if len(number) <= LONGEST_NUMBER else LARGEST_NUMBER for number in numbers]
     major, minor, patch = (*bounded, 0, 0, 0)[:3]
     return f"{major}.{minor}.{patch * 1000 + revision}"
-
-
-def dump_air(air: Air) -> bytes:
-    """``air.json``: one JSON document with one operation per line, so that its changes can be read."""
-    data = air.model_dump(mode="json")
-    operations = [_compact(operation) for operation in data.pop("operations")]
-    head = _compact({**data, "operations": []}).removesuffix("]}")
-    return (head + "\n" + ",\n".join(operations) + ("\n" if operations else "") + "]}\n").encode("ascii")
 
 
 def _prefixes(compiled: Compiled) -> dict[str, list[str]]:
@@ -271,7 +263,3 @@ def _render(template: str, values: dict[str, Any]) -> bytes:
 
 def _dump(data: dict[str, Any]) -> bytes:
     return (json.dumps(data, indent=2, ensure_ascii=True) + "\n").encode("ascii")
-
-
-def _compact(data: Any) -> str:
-    return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

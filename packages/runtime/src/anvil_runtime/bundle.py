@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from anvil_core import catalog
-from anvil_core.air import Air, Operation
+from anvil_core import air_file, catalog
 from anvil_core.clients import Clients
 from anvil_runtime.words import MEND
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from anvil_core.air import Air, Operation
 
 
 UNKNOWN = "unknown"
@@ -73,7 +74,7 @@ def load(folder: Path) -> Bundle:
     except OSError as error:
         raise BundleError(f"{file}: {error.strerror}.") from None
     try:
-        return Bundle(Air.model_validate_json(text), _compiler(folder), _clients(folder), folder)
+        return Bundle(air_file.read(text), _compiler(folder), _clients(folder), folder)
     except ValidationError as error:
         raise BundleError(f"{file}: {_what_is_wrong(text, error)}") from None
 

@@ -67,13 +67,19 @@ def tools_of(bundle: Path) -> list[dict[str, Any]]:
         {
             "tool": operation["name"],
             "state": operation["state"],
-            "schema": operation["input"]["json_schema"],
+            "schema": _whole(operation["input"]["json_schema"], air["definitions"]["request"]),
             "controls": operation["controls"],
             "key_form": operation["idempotency"]["form"],
             "human": operation["confirmation"]["human_approval"],
         }
         for operation in air["operations"]
     ]
+
+
+def _whole(schema: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    """The schema with its definitions, of which the file has the names alone."""
+    names = schema.get("$defs")
+    return {**schema, "$defs": {name: shared[name] for name in names}} if isinstance(names, list) else schema
 
 
 def calls(tools: list[dict[str, Any]], preview: str | None, seed: int, count: int) -> list[dict[str, Any]]:
