@@ -110,7 +110,7 @@ DAMAGE = {
         "",
     ),
     "a server that serves what nobody approved": (
-        ("mcp/lib/anvil_runtime/bundle.py", 'if operation.state == "approved"', "if operation.state"),
+        ("mcp/lib/anvil_runtime/listing.py", 'if one.state == "approved"', "if one.state"),
         SERVED,
         "",
     ),
