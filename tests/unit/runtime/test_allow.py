@@ -245,6 +245,15 @@ def test_too_old_by_the_time_of_the_yes(place, monkeypatch):
         calls.burn(folder, held)
 
 
+@pytest.mark.parametrize(
+    "changes", [{"time": 10**400}, {"time": float("inf")}, {"bundle": "a\0b"}, {"bundle": "\ud800"}]
+)
+def test_a_file_that_nobody_could_have_left(place, changes):
+    name = place.hold()
+    place.rewrite(name, **changes)
+    refused(place, name, "is not a file that Anvil left")
+
+
 @pytest.mark.parametrize("field", ["service", "origin", "contract_digest"])
 def test_of_another_contract(place, field):
     refused(place, place.hold(**{field: "other"}), "under another contract")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -107,6 +108,37 @@ def test_a_trail_that_cannot_be_read(run, tmp_path):
     code, _, err = run("log")
     assert code == 1
     assert "trail.jsonl" in err
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/null")])
+def test_a_trail_that_is_no_file_holds_nothing_up(run, tmp_path, make):
+    (tmp_path / "state").mkdir(mode=0o700)
+    make(tmp_path / "state" / "trail.jsonl")
+    code, _, err = run("log")
+    assert code == 1
+    assert "trail.jsonl" in err
+
+
+def test_standard_input_that_is_closed(run, monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    code, _, err = run("call", "charge_get", "--args", "@-")
+    assert (code, "standard input is closed" in err) == (2, True)
+
+
+def test_an_answer_that_cannot_be_printed_hides_no_call(capsys, monkeypatch):
+    with open("/dev/full", "w", encoding="utf-8") as full:  # noqa: PTH123
+        monkeypatch.setattr("sys.stdout", full)
+        code = commands.printed({"data": {"id": "re_1"}}, 0)
+        monkeypatch.undo()
+    assert code == 1
+    said = capsys.readouterr().err
+    assert "The call itself was made" in said
+    assert "No space left" in said
+
+
+def test_a_replay_is_said(capsys):
+    assert commands.printed({"data": {"id": "re_1"}, "replayed": True}, 0) == 0
+    assert "nothing was sent now" in capsys.readouterr().err
 
 
 def test_where_the_state_is(tmp_path):

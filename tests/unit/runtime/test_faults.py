@@ -181,8 +181,8 @@ def page(rows: list[Row]) -> str:
 
 Made by `tests/unit/runtime/test_faults.py` against a local API with real sockets. *Requests* are whole ones
 that reached the API. *Key*: whether another body may use the same idempotency key afterwards. Retries are
-those of an operation with `retries: safe`; a call without a key is never sent twice unless its request did
-not leave.
+those of an operation with `retries: safe`. A mutation without a key whose method does not make it idempotent
+is never sent twice unless its request did not leave, and what a person approved is not, whatever its method.
 
 | the API | the call | outcome | requests | retryable | safe to retry | key |
 | --- | --- | --- | --- | --- | --- | --- |

@@ -53,6 +53,29 @@ def test_every_spelling(secrets, spelled):
     assert secrets.clean_bytes(spelled.encode()).startswith(MARK.encode())
 
 
+QUOTED = "ab'c&d<efgh>/ij\"12"
+"""A secret with every character that one language escapes and another does not."""
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        r"ab'c\u0026d\u003cefgh\u003e/ij\"12",  # Go's encoding/json
+        r"ab\u0027c\u0026d\u003Cefgh\u003E\/ij\"12",  # PHP with JSON_HEX_TAG, JSON_HEX_AMP and JSON_HEX_APOS
+        r"ab\u0027c\u0026d\u003cefgh\u003e/ij\"12",
+        "ab&#39;c&amp;d&lt;efgh&gt;/ij&#34;12",  # Go's html
+        "ab&#039;c&amp;d&lt;efgh&gt;/ij&quot;12",  # PHP's htmlspecialchars
+        "ab&apos;c&amp;d&lt;efgh&gt;/ij&quot;12",
+        "ab'c&amp;d&lt;efgh&gt;/ij&quot;12",
+        "ab'c%26d%3Cefgh%3E%2Fij%2212",  # encodeURIComponent
+    ],
+)
+def test_as_other_languages_write_it(spelled):
+    secrets = Secrets()
+    secrets.add(QUOTED)
+    assert secrets.clean_text(f"before {spelled} after") == f"before {MARK} after"
+
+
 @given(before=st.binary(max_size=7), after=st.binary(max_size=7), secret=st.text(min_size=12, max_size=40))
 def test_in_the_base64_of_a_text_around_it(before, after, secret):
     data = secret.encode("utf-8", "surrogatepass")

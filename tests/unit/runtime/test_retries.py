@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from anvil_runtime import retries
+from anvil_runtime.caller import Caller
 from anvil_runtime.client import Answer, BrokenError, NotSentError, OriginChangedError, TimedOutError
 from anvil_runtime.execute import execute
 from anvil_runtime.retries import BUDGET_SECONDS, MOST_TRIES, Pace, delay
@@ -97,6 +98,33 @@ def test_always_is_the_owners_word(tried, full):
     del full["idempotency_key"]
     outcome, sent = tried([TimedOutError("late"), FINE], "refund_create", full, retries="always", **PLAIN)
     assert (outcome.refusal, len(sent)) == (None, 2)
+
+
+@pytest.mark.parametrize("retried", ["safe", "always"])
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize("end", ONCE_MORE, ids=names)
+def test_what_a_person_approved_is_sent_once(executor, full, clock, end, keyed, retried):
+    """A yes is to one request: neither its method nor its key makes a second one part of it."""
+    del full["confirm"]
+    natural = {} if keyed else {"idempotency": {"mode": "natural"}, "controls": {}}
+    if not keyed:
+        del full["idempotency_key"]
+    sent = []
+
+    def send(plan, _origin):
+        sent.append(plan)
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+    one = replace(executor("payout_create", retries=retried, **natural), send=send, pace=clock.pace)
+    outcome = execute(one, "payout_create", full, Caller("person", approve=lambda _plan, _digest: None))
+    assert outcome.refusal
+    assert outcome.refusal.code in ("upstream_error", "upstream_timeout")
+    left = not isinstance(end, NotSentError)
+    assert len(sent) == (1 if left else MOST_TRIES)
+    if end not in (SLOW_DOWN, BUSY):  # with which an API says that it did nothing
+        assert outcome.refusal.safe_to_retry is not left
 
 
 @pytest.mark.parametrize("end", ONCE_MORE, ids=names)

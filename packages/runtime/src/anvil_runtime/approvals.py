@@ -52,7 +52,7 @@ def burn(folder: Path, call_id: str | None) -> dict[str, Any]:
         raise RecordError("unsafe") from None
     try:
         record = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise RecordError("unsafe") from None
     if not isinstance(record, dict):
         raise RecordError("unsafe")
@@ -123,7 +123,7 @@ def check(record: Mapping[str, Any], wanted: Mapping[str, Any], now: float | Non
         if not isinstance(record.get(field), str) or record[field] != wanted[field]:
             raise RecordError(cause)
     written = record.get("time")
-    if isinstance(written, bool) or not isinstance(written, (int, float)):
+    if isinstance(written, bool) or not isinstance(written, (int, float)) or not abs(written) < 2**53:
         raise RecordError("unsafe")
     if not -AHEAD <= (time.time() if now is None else now) - written <= SECONDS:
         raise RecordError("stale")

@@ -146,6 +146,8 @@ def read_arguments(schema: JsonSchema, pairs: Sequence[str], args_text: str | No
 def _whole(text: str) -> dict[str, Any]:
     """What ``--args`` gives. A name that is there twice is refused: which of them counts would be a guess."""
     place = "--args" if not text.startswith("@") else text[1:]
+    if text == "@-" and sys.stdin is None:
+        raise ArgumentFormError("--args @-: standard input is closed")
     try:
         if text.startswith("@"):
             text = sys.stdin.read() if text == "@-" else Path(text[1:]).read_text(encoding="utf-8")

@@ -6,7 +6,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 refused.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -47,10 +49,26 @@ TOOL_HELP = "Only calls of this tool."
 def run_call(folder: Path, wish: Wish, state: Path | None, *, as_json: bool) -> int:
     """Make one call and say what came of it. Raises ArgumentFormError."""
     envelope, code = call_as_wished(folder, wish, state)
-    if as_json:
-        print(json.dumps(envelope, indent=2))
-    else:
-        tell(envelope)
+    return printed(envelope, code, as_json=as_json)
+
+
+def printed(envelope: dict[str, Any], code: int, *, as_json: bool = False) -> int:
+    """Print what came of a call that was made. Where that fails, say so: the call is not undone by it."""
+    try:
+        if as_json:
+            print(json.dumps(envelope, indent=2))
+        else:
+            tell(envelope)
+        sys.stdout.flush()
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left fails no more
+        print(
+            f"anvil: the answer could not be printed ({error.strerror or error}). The call itself was made; "
+            "see `log` for what came of it before you make it again.",
+            file=sys.stderr,
+        )
+        return FAILED
     return code
 
 
@@ -67,6 +85,10 @@ def tell(envelope: dict[str, Any]) -> None:
         print(f"{shown(envelope['request'])}\n{envelope['then']}")
     else:
         print(shown(envelope["data"] if "data" in envelope else envelope.get("raw")))
+        if envelope.get("replayed"):
+            print(
+                "This is the first call's answer, under the same key: nothing was sent now.", file=sys.stderr
+            )
         for violation in envelope.get("violations", ()):
             print(f"not as the contract has it: {violation}", file=sys.stderr)
 
@@ -135,8 +157,7 @@ def run_allow(bundle: Path | None, name: str, state: Path | None) -> int:
     except KeyboardInterrupt:
         print("anvil: stopped. The log says whether the call was sent.", file=sys.stderr)
         return FAILED
-    tell(outcome.envelope)
-    return exit_code(outcome)
+    return printed(outcome.envelope, exit_code(outcome))
 
 
 def main(bundle: Path, state: Path | None, words: Sequence[str], program: str) -> int:

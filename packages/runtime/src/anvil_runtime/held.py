@@ -140,5 +140,7 @@ def parsed(content: bytes, name: str) -> Held:
         raise ValueError("not this held call")
     if not all(type(data.get(key)) in types for key, types in form.items()):
         raise ValueError("not a held call")
+    if "\0" in data["bundle"] or not data["bundle"].isprintable() or not abs(data["time"]) < 2**53:
+        raise ValueError("not a held call")
     about = {key: data[key] for key in ABOUT}
     return Held(name, Path(data["bundle"]), about, data["arguments"], float(data["time"]), content)

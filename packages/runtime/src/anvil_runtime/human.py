@@ -142,7 +142,11 @@ def refuse_for(
         said.append(client.no_record)
     if cause in HELD:
         root = executor.bundle.folder
-        said.append(hookcore.hold(executor.folder.name, about(executor, operation), args, str(root or ".")))  # type: ignore[no-untyped-call,unused-ignore]
+        said.append(
+            hookcore.hold(
+                executor.folder.name, about(executor, operation), args, str(root.absolute() if root else ".")
+            )
+        )  # type: ignore[no-untyped-call,unused-ignore]
     else:
         said.append(STOP)
     return refuse("human_approval_required", operation.name, how=" ".join(said))

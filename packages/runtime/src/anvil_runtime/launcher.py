@@ -40,6 +40,7 @@ LOCK = MCP / "requirements.lock"
 NEEDS = (3, 10)
 IN_LIB = ("call", "log", "allow", "pending")
 """The commands that ``anvil_runtime.commands`` reads."""
+OURS = ("anvil_core", "anvil_runtime", "hookcore")
 FOREIGN = ("site-packages", "dist-packages")
 COMPLETE = ".anvil-complete"
 """The file that an installation writes last."""
@@ -291,6 +292,8 @@ def serve() -> int:
 
 
 def damaged(packages: Path, error: ImportError) -> StopError:
+    if (error.name or "").partition(".")[0] in OURS:
+        return StopError(f"{error}: mcp/lib of {BUNDLE} is damaged. Install the bundle again.")
     return StopError(f"{error}: the packages in {packages} are damaged. Remove that folder and start again.")
 
 

@@ -25,6 +25,7 @@ Value = TypeVar("Value")
 SHORTEST = 6
 """Characters of a secret: a shorter one cannot be told from other text, and is never used."""
 MARK = "[redacted]"
+ESCAPES = ("\\u{:04x}", "\\u{:04X}")
 _CORE = 8
 """Characters of base64 that are no accident: shorter pieces are left as they are."""
 
@@ -136,12 +137,21 @@ class CleanLog:
 def spellings(secret: str) -> set[str]:
     """The secret in every form in which it may come back."""
     found = {secret, repr(secret)[1:-1], html.escape(secret)}
+    found |= {html.escape(secret).replace("&#x27;", form) for form in ("&#39;", "&#039;", "&apos;", "'")}
+    found |= {form.replace("&quot;", "&#34;") for form in found}
     for text in (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
         found |= {text, text.replace("/", "\\/"), json.dumps(text)[1:-1]}
-    for text in (quote(secret), quote(secret, safe=""), quote_plus(secret)):
+        for slashed in (text, text.replace("/", "\\/")):
+            found |= {_escaped(slashed, letters, form) for letters in ("&<>", "&<>'") for form in ESCAPES}
+    for text in (quote(secret), quote(secret, safe=""), quote_plus(secret), quote(secret, safe="!'()*")):
         found |= {text, _lower_escapes(text)}
     found |= set(_in_base64(secret.encode("utf-8", "surrogatepass")))
     return {form for form in found if len(form) >= SHORTEST}
+
+
+def _escaped(text: str, letters: str, form: str) -> str:
+    """JSON as other languages write it, which escape what HTML could take for its own."""
+    return "".join(form.format(ord(letter)) if letter in letters else letter for letter in text)
 
 
 def _lower_escapes(text: str) -> str:

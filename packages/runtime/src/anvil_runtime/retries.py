@@ -3,7 +3,7 @@
 A call is tried at most three times within a budget, and only after: a request that did not leave; 429 and
 503, with which an API says that it did nothing (RFC 9110 15.6.4, RFC 6585 4); 502, 504, a timeout and a
 broken connection, where a second effect is ruled out because the operation is a read, naturally idempotent
-or sent under a key.
+or sent under a key. What a person approved is sent once: only a request that did not leave is tried again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def may_repeat(operation: Operation, outcome: client.Answer | Exception, *, idem
         return False
     if type(outcome) is client.NotSentError:
         return True
-    idempotent = idempotent or operation.retries == "always"
+    always = operation.retries == "always" and not operation.confirmation.human_approval
+    idempotent = idempotent or always
     if isinstance(outcome, client.Answer):
         return idempotent and outcome.status in NOTHING_DONE | MAYBE_DONE
     return idempotent and isinstance(outcome, client.TimedOutError | client.BrokenError)

@@ -184,7 +184,12 @@ def _uncertain(code: str, operation: Operation, detail: str, *, idempotent: bool
 
 
 def repeats_safely(operation: Operation, args: dict[str, Any]) -> bool:
-    """Whether the same call again has no second effect: a read, naturally idempotent, or under a key."""
+    """Whether the same call again has no second effect: a read, naturally idempotent, or under a key.
+
+    Never where a person approved it: the yes was to one request, and a second one needs another.
+    """
+    if operation.confirmation.human_approval:
+        return False
     if operation.effect.kind == "read" or operation.idempotency.mode == "natural":
         return True
     return sendable_key(operation, args) is not None  # a plan without it is never made

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
+import stat
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from anvil_runtime.trail import files
 
@@ -68,7 +70,7 @@ def read(folder: Path) -> tuple[list[Line], int]:
     """
     opened: dict[tuple[int, int], bytes] = {}
     for path in files(folder):
-        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        with contextlib.suppress(FileNotFoundError), open_plain(path) as file:
             status = os.fstat(file.fileno())
             opened.setdefault((status.st_dev, status.st_ino), file.read())
     found: list[Line] = []
@@ -79,6 +81,15 @@ def read(folder: Path) -> tuple[list[Line], int]:
             unreadable += torn
             found += [line] if line else []
     return found, unreadable
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """A file that is no link, pipe or device, to read. Raises OSError that names it."""
+    place = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    if not stat.S_ISREG(os.fstat(place).st_mode):
+        os.close(place)
+        raise OSError(errno.EINVAL, "Not a plain file. Remove it", str(path))
+    return os.fdopen(place, "rb")
 
 
 def parse(raw: bytes) -> tuple[bool, Line | None]:

@@ -62,7 +62,10 @@ def control_needs(operation: Operation, args: dict[str, Any]) -> dict[str, Need]
 
 def argument_digest(operation: Operation, args: dict[str, Any]) -> str:
     """What binds an approval, a key or a record to one call. Raises ValueError where it is not canonical."""
-    text: str = hookcore.digest(operation.name, args)  # type: ignore[no-untyped-call,unused-ignore]
+    try:
+        text: str = hookcore.digest(operation.name, args)  # type: ignore[no-untyped-call,unused-ignore]
+    except RecursionError:
+        raise ValueError("arguments that are nested too deeply are not canonical") from None
     return text
 
 
