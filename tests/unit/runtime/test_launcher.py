@@ -278,7 +278,7 @@ class TestDamaged:
         assert [entry.name for entry in folder.parent.iterdir()] == [folder.name]
 
     @pytest.mark.parametrize("command", ["serve", "prepare", "doctor"])
-    def test_a_package_that_was_removed(self, fake_pip, capfd, monkeypatch, command):
+    def test_modules_that_were_removed(self, fake_pip, capfd, monkeypatch, command):
         fake_pip(PUT)
         folder = launcher.ready()
         monkeypatch.setattr(launcher, "activate", lambda _: None)
@@ -286,7 +286,9 @@ class TestDamaged:
         monkeypatch.setitem(sys.modules, "anvil_runtime.bundle", None)
         assert launcher.run([command]) == 1
         said = capfd.readouterr()
-        assert f"the packages in {folder} are damaged. Remove that folder" in said.out + said.err
+        assert f"mcp/lib of {launcher.BUNDLE} is damaged. Install the bundle again" in said.out + said.err
+        others = launcher.damaged(folder, ImportError("No module named 'mcp'", name="mcp"))
+        assert f"the packages in {folder} are damaged. Remove that folder" in str(others)
 
     @pytest.mark.parametrize("complete", [False, True])
     def test_what_a_killed_one_left_is_removed_after_an_hour(self, home, fake_pip, monkeypatch, complete):
