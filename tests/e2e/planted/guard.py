@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-CHANGE, _, WORD = Path("/opt/planted/change").read_text(encoding="utf-8").rpartition(" ")
+CHANGE, _, WORD = Path(__file__).with_name("change").read_text(encoding="utf-8").rpartition(" ")
 
 event = json.load(sys.stdin)
 if CHANGE == "drops":
