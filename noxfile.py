@@ -320,7 +320,7 @@ def watch(session: nox.Session, harness: str, *options: str) -> bool:
 @nox.session(name="doctor-real", tags=["e2e"])
 def doctor_real(session: nox.Session) -> None:
     """Install, uninstall and doctor against the real programs, with no engine and no network for them."""
-    install(session, "pytest", "pytest-timeout")
+    install(session, "pytest", "hypothesis", "pytest-timeout")
     programs = str(ROOT / "dist" / "programs")
     session.run("pytest", "tests/real", *session.posargs, env={"ANVIL_REAL_PROGRAMS": programs})
 
@@ -328,7 +328,7 @@ def doctor_real(session: nox.Session) -> None:
 def register_e2e(harness: str) -> None:
     @nox.session(name=f"e2e-{harness}", tags=["e2e"])
     def e2e(session: nox.Session) -> None:
-        install(session, "pytest", "pytest-timeout")
+        install(session, "pytest", "hypothesis", "pytest-timeout")
         session.run("pytest", "tests/e2e", "--harness", harness, *session.posargs, env=dict(os.environ))
 
     e2e.__doc__ = f"The real {harness} CLI in containers, against a scripted model."
@@ -341,6 +341,6 @@ for _harness in HARNESSES:
 @nox.session(name="e2e-human", default=False)
 def e2e_human(session: nox.Session) -> None:
     """Dialogs of the real terminals, answered by keys; a part of it is in each harness's session."""
-    install(session, "pytest", "pytest-timeout")
+    install(session, "pytest", "hypothesis", "pytest-timeout")
     posargs = session.posargs or ["--full"]
     session.run("pytest", "tests/e2e/test_human.py", *posargs, env=dict(os.environ))
