@@ -100,7 +100,12 @@ def property(session: nox.Session) -> None:  # noqa: A001  # the session's name
 def mcp_conformance(session: nox.Session) -> None:
     """The official conformance suite of the protocol, from npm, against the server of a bundle."""
     install(
-        session, "pytest", "pytest-timeout", "uvicorn", packages=("core", "shims", "runtime", "generator")
+        session,
+        "pytest",
+        "hypothesis",
+        "pytest-timeout",
+        "uvicorn",
+        packages=("core", "shims", "runtime", "generator"),
     )
     install_suite = (
         "npm",
@@ -192,7 +197,7 @@ for _version in ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"):
 def docs(session: nox.Session) -> None:
     """Write what is made from the records; ``-- --check`` compares, ``-- --browser`` tries the page."""
     if "--browser" in session.posargs:
-        session.install("-c", str(ROOT / "constraints.txt"), "pytest", "playwright")
+        session.install("-c", str(ROOT / "constraints.txt"), "pytest", "hypothesis", "playwright")
         session.run("pytest", "tests/browser", env=dict(os.environ))
         return
     install(session, packages=("core", "lab"))
