@@ -197,7 +197,7 @@ for _version in ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14"):
 def docs(session: nox.Session) -> None:
     """Write what is made from the records; ``-- --check`` compares, ``-- --browser`` tries the page."""
     if "--browser" in session.posargs:
-        session.install("-c", str(ROOT / "constraints.txt"), "pytest", "hypothesis", "playwright")
+        install(session, "pytest", "hypothesis", "playwright")
         session.run("pytest", "tests/browser", env=dict(os.environ))
         return
     install(session, packages=("core", "lab"))
